@@ -120,7 +120,7 @@ bool has_values(const Variation::Row& row, std::size_t metrics) {
 bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t contexts, std::size_t metrics) {
   const auto somewhere = [=](ContextId context) { return context == kNone || context < contexts; };
   const bool causes = std::ranges::all_of(trace.causes, [=](const Cause& cause) {
-    return cause.location < locations && cause.scope.context < contexts;
+    return cause.location < locations && cause.scope.context < contexts && somewhere(cause.waits_in);
   });
   const bool critical = std::ranges::all_of(trace.critical, [=](const CriticalScope& one) {
     return one.scope.context < contexts &&

@@ -27,6 +27,8 @@ struct Cause {
   TimedScope scope;
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
+  std::uint32_t waits_in =
+      ~std::uint32_t{0};  ///< the context where others waited, most of that; kNone: not known
 
   [[nodiscard]] std::uint64_t cost_ns() const { return short_term_ns + long_term_ns; }
   friend bool operator==(const Cause&, const Cause&) = default;

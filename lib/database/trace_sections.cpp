@@ -65,7 +65,7 @@ Bytes encode_causes(const std::vector<Cause>& causes) {
   for (const Cause& cause : causes) {
     into.put(cause.location);
     put_scope(cause.scope, into);
-    into.pad(4);
+    into.put(cause.waits_in + 1);  // 0, as older writers have it, for none
     into.put(cause.short_term_ns);
     into.put(cause.long_term_ns);
   }
@@ -166,7 +166,7 @@ std::vector<Cause> decode_causes(ByteSpan bytes) {
   for (Cause& cause : causes) {
     cause.location = from.get<std::uint32_t>();
     cause.scope = get_scope(from);
-    from.take(4);
+    cause.waits_in = from.get<std::uint32_t>() - 1;
     cause.short_term_ns = from.get<std::uint64_t>();
     cause.long_term_ns = from.get<std::uint64_t>();
   }

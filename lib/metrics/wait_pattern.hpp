@@ -37,8 +37,9 @@ enum class WaitPattern : std::uint32_t {
   lock_held,
   condition_wait,
   join_wait,
+  wait_at_root,  ///< exact, as those before flush_wait
 };
-inline constexpr std::size_t kWaitPatterns = 27;
+inline constexpr std::size_t kWaitPatterns = 28;
 
 /// What is said of a wait state, once for all tools.
 struct WaitPatternText {
@@ -97,6 +98,10 @@ inline constexpr std::array<WaitPatternText, kWaitPatterns> kWaitPatternTexts = 
     {"condition-wait", WaitPattern::condition_wait,
      "A thread waits for a condition that another one is to signal."},
     {"join-wait", WaitPattern::join_wait, "A thread waits for another one to end."},
+    {"wait-at-root", WaitPattern::wait_at_root,
+     "Is kept in a broadcast, scatter, reduction or scan by a rank that comes late, though the definition "
+     "does "
+     "not need it: the root by a late receiver, others by a late rank between them and the root."},
 }};
 
 constexpr const WaitPatternText& text_of(WaitPattern pattern) {

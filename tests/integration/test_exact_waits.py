@@ -32,7 +32,7 @@ EXACT = 1e-9  # s per wait: what a sum of decimal numbers loses
 MADE = {
     "point_to_point": {"late-sender", "late-sender-wrong-order", "late-receiver", "wait-at-barrier"},
     "requests": {"late-sender", "late-sender-wrong-order", "late-receiver"},
-    "collectives": {"wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan"},
+    "collectives": {"wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan", "wait-at-root"},
     "active_target": {"late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-create", "wait-at-free"},
     "passive_target": {"lock-wait"},
     "mixed": {"late-sender", "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-nxn"},

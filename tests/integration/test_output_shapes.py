@@ -16,7 +16,7 @@ PATTERNS = set(
     """late-sender late-sender-wrong-order late-receiver wait-at-barrier barrier-completion wait-at-nxn nxn-completion
     wait-at-init wait-at-finalize late-broadcast early-reduce early-scan late-post early-transfer early-wait late-complete
     wait-at-fence early-fence wait-at-create wait-at-free lock-wait flush-wait omp-barrier omp-idle lock-held condition-wait
-    join-wait""".split()
+    join-wait wait-at-root""".split()
 )
 
 
@@ -157,7 +157,7 @@ def cause(value, where):
     whose = LOCATION if value.get("path") else UNATTRIBUTED
     check(value, {**whose, "path": path_or_none, "short_term_s": number, "long_term_s": number, "undetermined_s": number,
                   "between_calls": flag, "confidence": or_null(one_of("hint", "likely", "sure")),
-                  "surer_with": or_null(text)}, where)
+                  "surer_with": or_null(text), "waiters": [LOCATION], "waiter_path": or_null(path)}, where)
 
 
 SHAPES = {

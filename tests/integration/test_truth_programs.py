@@ -9,7 +9,8 @@ PATTERNS = {
     "point_to_point": {"late-sender", "late-sender-wrong-order", "late-receiver"},
     "requests": {"late-sender", "late-sender-wrong-order", "late-receiver"},
     "collectives": {
-        "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize"
+        "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize",
+        "wait-at-root",
     },
     "active_target": {
         "wait-at-fence", "early-fence", "late-post", "early-wait", "late-complete", "wait-at-create", "wait-at-free"

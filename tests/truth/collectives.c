@@ -59,6 +59,15 @@ SCENARIO late_scatter(void) {
   truth_collective(TRUTH_BCAST, WORLD, root, 0);
 }
 
+/* The receivers are late for more than is buffered: who is to send it to them has to stay. */
+SCENARIO late_receivers(void) {
+  static char data[2000000];
+  const int root = ++turn % ranks;
+  if (rank != root) truth_sleep(delay);
+  CALL(MPI_Bcast, data, sizeof data, MPI_CHAR, root, MPI_COMM_WORLD);
+  truth_collective(TRUTH_BCAST, WORLD, root, 0);
+}
+
 /* The root is early: it waits for the last of the others. */
 SCENARIO early_reduce(void) {
   int sum;
@@ -138,6 +147,7 @@ int main(int argc, char** argv) {
   RUN(allgather);
   RUN(late_broadcast);
   RUN(late_scatter);
+  RUN(late_receivers);
   RUN(early_reduce);
   RUN(early_gather);
   RUN(early_scan);

@@ -18,8 +18,9 @@ own waits in proportion: D bears w / whole * D as short-term cost, the rest as l
 D says how much, not which code. That is summed over all waits of an account (q, q's call, p, p's call), each with its weight: time
 of q less time of p, place by place. (Accounts that pool all waiters would mix those that run the same code as q with those that
 run its alternative: then neither is netted.) Of the children of a place, those that only q ran stand for those that only p ran,
-the most alike in length first. What is left above zero bears the account's cost in proportion; where nothing is left, it is
-`undetermined`, and stays at q's call."""
+the most alike in length first. What is left of one of q's goes first to the places in it that took q longer than other ranks that ran them took
+on average over the whole run, by as large a part of their time; the rest to all of it alike. What is left above zero bears the account's cost in
+proportion; where nothing is left, it is `undetermined`, and stays at q's call."""
 
 import bisect
 import collections
@@ -90,6 +91,7 @@ class DelayCosts:
         self.met = self._synchronizations()
         self._passed = collections.Counter()
         self._accounts = collections.defaultdict(Account)
+        self._surplus = self._surpluses()
         for wait in sorted(self.waits.values(), key=lambda wait: -wait.cause.enter):
             self._explain(wait)
         for (rank, caused, *_), account in self._accounts.items():
@@ -167,8 +169,20 @@ class DelayCosts:
 
     # -- which code
 
+    def _surpluses(self):
+        """{(rank, place): what share of its work there a rank does more than the others that ran the place, on average}"""
+        took = collections.defaultdict(dict)
+        for rank, row in self.rows.items():
+            for place, time in sum(row.work, collections.Counter()).items():
+                if time > 0:
+                    took[place][rank] = time
+        return {
+            (rank, place): max(0, 1 - (sum(times.values()) - time) / (len(times) - 1) / time)
+            for place, times in took.items() if len(times) > 1 for rank, time in times.items()
+        }
+
     def _divide(self, rank, caused, account):
-        left = net(account.delayer, account.waiter)
+        left = net(account.delayer, account.waiter, lambda place: self._surplus.get((rank, place), 0))
         total = sum(left.values())
         if total <= 0:
             self.undetermined[rank, caused] += account.short + account.long
@@ -208,30 +222,45 @@ def excess(q, p):
     return longer + max(0, alone - shorter) if alone >= 0 else max(0, longer + alone)
 
 
-def net(q, p):
+def net(q, p, surplus=lambda place: 0):
     """{place: what q did more than p}, above zero, when alternatives are set against each other, from main down."""
     left = collections.Counter()
-    _net_below((), dict(q), dict(p), left)
+    _net_below((), dict(q), dict(p), left, surplus)
     return left
 
 
-def _net_below(scope, q, p, left):
+def _leave(times, places, rest, surplus):
+    """So much is left of the time at these places: of what is more than others took there first."""
+    more = {place: surplus(place) * times[place] for place in places}
+    total = sum(times[place] for place in places)
+    first = min(1, rest / sum(more.values())) if sum(more.values()) > 0 else 0
+    taken = first * sum(more.values())
+    alike = (rest - taken) / (total - taken) if total > taken else 0
+    for place in places:
+        times[place] = first * more[place] + alike * (times[place] - first * more[place])
+
+
+def _net_below(scope, q, p, left, surplus):
     """Times of q and p at places in `scope` and below; changes them."""
     children_q, children_p = _children(scope, q), _children(scope, p)
     only_q, only_p = _only(children_q, children_p, q), _only(children_p, children_q, p)
+    matched = []
     while only_q and only_p:
         a, b = min(
             ((a, b) for a in only_q for b in only_p),
             key=lambda pair: (abs(only_q[pair[0]] - only_p[pair[1]]) / max(only_q[pair[0]], only_p[pair[1]]), pair),
         )
         less = min(only_q[a], only_p[b])
-        for only, child, children, times in ((only_q, a, children_q, q), (only_p, b, children_p, p)):
-            rest = only[child] - less
-            for place in children[child]:
-                times[place] *= rest / only[child]
-            only[child] = rest
-            if rest <= 0:
+        for only, child in ((only_q, a), (only_p, b)):
+            only[child] -= less
+            if only[child] <= 0:
                 del only[child]
+                matched.append((only is only_q, child))
+    for of_q, child in matched:
+        for place in (children_q if of_q else children_p)[child]:
+            (q if of_q else p)[place] = 0
+    for child, rest in only_q.items():
+        _leave(q, children_q[child], rest, surplus)
     for child in children_q.keys() | children_p.keys():
         if child == "" or child not in children_q or child not in children_p:
             for place in children_q.get(child, ()):
@@ -241,7 +270,7 @@ def _net_below(scope, q, p, left):
         else:
             below_q = {place: q[place] for place in children_q[child]}
             below_p = {place: p[place] for place in children_p[child]}
-            _net_below((*scope, child), below_q, below_p, left)
+            _net_below((*scope, child), below_q, below_p, left, surplus)
 
 
 def _children(scope, times):

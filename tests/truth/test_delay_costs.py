@@ -93,6 +93,24 @@ class Costs(unittest.TestCase):
             ranks.allreduce()
         self.assertGreater(share(self.costs(ranks), "f"), 99)
 
+    def test_a_part_of_an_alternative(self):
+        """Of what rank 0 runs instead of ranks 2 and 3, the part that takes it longer than rank 1 is the cause; what takes both longer
+        than the others' code is nobody's surplus, and all of it."""
+        for slower in (0, 6):
+            ranks = Ranks(4)
+            for _ in range(10):
+                for rank in (0, 1):
+                    ranks.work(rank, "main/f/a", 20 + slower)
+                    ranks.work(rank, "main/f/b", 20 + 8 * (rank == 0))
+                for rank in (2, 3):
+                    ranks.work(rank, "main/g", 40)
+                ranks.allreduce()
+            costs = self.costs(ranks)
+            # Rank 1 waits 8 ms, ranks 2 and 3 8 + slower each.
+            alike = slower / (40 + slower)
+            b = (8 + 2 * (8 + alike * 20)) / (8 + 2 * (8 + slower))
+            self.assertAlmostEqual(share(costs, "b"), 100 * b, delta=1)
+
     def test_two_causes_below_one_caller(self):
         ranks = Ranks(4)
         for _ in range(5):

@@ -160,16 +160,39 @@ class Collectives(unittest.TestCase):
             self.collective("bcast", [50, 10, 70], [80, 80, 80]), [("late-broadcast", 1, 40, 0)]
         )
         self.assertEqual(
-            self.collective("reduce", [10, 60, 30], [80, 80, 80]), [("early-reduce", 0, 50, 1)]
+            self.collective("reduce", [10, 60, 30], [80, 62, 32]), [("early-reduce", 0, 50, 1)]
         )
         self.assertEqual(
-            self.collective("reduce", [10, 60, 30], [80, 80, 80], root=2), [("early-reduce", 2, 30, 1)]
+            self.collective("reduce", [10, 60, 30], [12, 62, 80], root=2), [("early-reduce", 2, 30, 1)]
         )
+
+    def test_a_root_is_held_up_by_a_late_receiver(self):
+        self.assertEqual(self.collective("bcast", [10, 60, 90], [92, 62, 93]), [("wait-at-root", 0, 80, 2)])
+
+    def test_a_rank_is_held_up_by_a_late_one_between_it_and_the_root(self):
+        self.assertEqual(
+            self.collective("bcast", [10, 9, 90, 12], [11, 12, 93, 94]),
+            [("late-broadcast", 1, 1, 0), ("wait-at-root", 3, 78, 2)],
+        )
+        self.assertEqual(
+            self.collective("reduce", [10, 20, 90, 12], [99, 93, 91, 13]),
+            [("early-reduce", 0, 80, 2), ("wait-at-root", 1, 70, 2)],
+        )
+
+    def test_who_stays_for_as_long_as_the_bytes_take_is_not_held_up(self):
+        self.assertEqual(self.collective("bcast", [10, 20, 60], [90, 110, 120]), [])
+
+    def test_who_stays_for_long_after_the_last_enter_was_held_by_something_else(self):
+        self.assertEqual(self.collective("bcast", [10, 19, 20], [90, 21, 22]), [])
 
     def test_a_scan_needs_the_lower_ranks_only(self):
         self.assertEqual(
-            self.collective("scan", [50, 10, 20, 90], [99, 99, 99, 99]),
+            self.collective("scan", [50, 10, 20, 90], [52, 52, 52, 92]),
             [("early-scan", 1, 40, 0), ("early-scan", 2, 30, 0)],
+        )
+        self.assertEqual(
+            self.collective("scan", [50, 10, 20, 90], [52, 52, 92, 92]),
+            [("early-scan", 1, 40, 0), ("wait-at-root", 2, 70, 3)],
         )
 
     def test_communicators_are_matched_by_themselves(self):

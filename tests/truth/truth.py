@@ -61,6 +61,10 @@ barrier-completion, nxn-completion
 late-broadcast       non-roots: until the root's enter.
 early-reduce         root: until the latest enter of the others.
 early-scan           until the latest enter among the lower ranks.
+wait-at-root         blocking bcast, reduce, scan (of a reduction not the root): a rank is held up by one that it does not need by
+                     definition. Let F be the moment by which it and all that it needs by definition have entered, B the shortest
+                     stay of any member for each level of a binary tree (times ceil(log2 members)), and K the last enter of another
+                     member before the own exit. If K - F > B, and exit - K <= max(K - F, B): until K, instead of the above.
 late-post            MPI_Win_start: until the latest enter of the matching MPI_Win_post; where this does not fall into
                      the start, the same at MPI_Win_complete.
 early-transfer       RMA operation: until the target's MPI_Win_post.
@@ -452,13 +456,31 @@ class Truth:
         cause = max((enters[other] for other in others), key=lambda call: call.enter)
         return pattern, cause.enter, cause, None
 
+    def _held_up(self, kind, root, members, enters, rank):
+        """The same where a rank was held up by one that it does not need by definition."""
+        own = enters[rank]
+        if kind not in ("bcast", "reduce", "scan") or (kind == "reduce" and rank == root):
+            return None
+        needed = self._collective_end(kind, root, members, enters, rank)
+        free = max(own.enter, needed[1] if needed else 0)
+        bytes_cost = min(call.duration for call in enters.values()) * (len(members) - 1).bit_length()
+        others = [enters[other] for other in members if other != rank and enters[other].enter < own.exit]
+        if not others:
+            return None
+        last = max(others, key=lambda call: (call.enter, members.index(call.rank)))
+        wait = last.enter - free
+        if wait <= bytes_cost or own.exit - last.enter > max(wait, bytes_cost):
+            return None
+        return "wait-at-root", last.enter, last, None
+
     def _blocking_collectives(self, collectives):
         for kind, root, members, calls in collectives["instances"]:
             if any(operation for _, operation in calls.values()):
                 continue
             enters = {rank: call for rank, (call, _) in calls.items()}
             for rank, call in enters.items():
-                end = self._collective_end(kind, root, members, enters, rank)
+                end = self._held_up(kind, root, members, enters, rank)
+                end = end or self._collective_end(kind, root, members, enters, rank)
                 if end is not None:
                     self._add(end[0], call, end[1], end[2])
             if kind in ("barrier", "nxn"):

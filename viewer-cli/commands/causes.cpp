@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +21,25 @@ namespace culprit::viewer {
 namespace {
 
 using database::Cause;
+using database::Wait;
+
+/// Whom code made wait: at the call at which most of its cost was waited for, all who waited for its thread.
+class WaitersOf {
+ public:
+  explicit WaitersOf(const database::Contents& experiment) {
+    for (const Wait& wait : experiment.waits()) {
+      if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
+        waiters_[{wait.cause_location, wait.context}].push_back({wait.location, wait.ns});
+    }
+  }
+  [[nodiscard]] std::span<const ThreadTimes::Part> operator()(const Cause& cause) const {
+    const auto found = waiters_.find({cause.location, cause.waits_in});
+    return found == waiters_.end() ? std::span<const ThreadTimes::Part>() : found->second;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, database::ContextId>, std::vector<ThreadTimes::Part>> waiters_;
+};
 
 /// What is one row; `location` is kNone where threads fall together.
 struct Key {
@@ -32,6 +53,7 @@ struct Key {
 
 std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
   std::map<std::pair<std::uint32_t, database::TimedScope>, Cause> sums;
+  std::map<std::pair<std::uint32_t, database::TimedScope>, std::uint64_t> most;  // of one part
   for (const Cause& cause : experiment.trace().causes) {
     const database::TimedScope scope{.context = scope_of(experiment, cause.scope.context),
                                      .between = cause.scope.between};
@@ -40,6 +62,10 @@ std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf
     sum.scope = scope;
     sum.short_term_ns += cause.short_term_ns;
     sum.long_term_ns += cause.long_term_ns;
+    std::uint64_t& largest = most[{cause.location, scope}];
+    if (cause.cost_ns() <= largest) continue;
+    largest = cause.cost_ns();
+    sum.waits_in = cause.waits_in;
   }
   std::vector<Cause> list;
   list.reserve(sums.size());
@@ -56,17 +82,35 @@ Table causes_table(const database::Contents& experiment) {
                {"undetermined_s"},
                {"between_calls"},
                {"confidence"},
-               {"surer_with"}},
+               {"surer_with"},
+               {"waiter_ranks", Table::In::csv},
+               {"waiters", Table::In::json},
+               {"waiter_path"}},
               {}};
   const CauseConfidence confidence(experiment);
+  const WaitersOf waiters_of(experiment);
   for (const Cause& cause : experiment.trace().causes) {
+    ThreadTimes whom;
+    for (const ThreadTimes::Part& waiter : waiters_of(cause)) whom.add(waiter.location, waiter.ns);
+    whom.add_up();
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
                           cause.scope.between ? seconds_of(cause.cost_ns()) : 0.0, cause.scope.between,
-                          confidence_name(confidence.of(cause)), confidence.surer_with(cause)});
+                          confidence_name(confidence.of(cause)), confidence.surer_with(cause),
+                          Table::Ranks{whom.locations()}, whom.locations(),
+                          cause.waits_in == database::kNone ? Table::Cell() : Table::Path{cause.waits_in}});
   }
-  table.rows.push_back(
-      {{}, Table::Path{}, seconds_of(experiment.trace().unattributed_ns), 0.0, 0.0, false, {}, {}});
+  table.rows.push_back({{},
+                        Table::Path{},
+                        seconds_of(experiment.trace().unattributed_ns),
+                        0.0,
+                        0.0,
+                        false,
+                        {},
+                        {},
+                        Table::Ranks{},
+                        Table::Threads{},
+                        {}});
   return table;
 }
 
@@ -101,12 +145,17 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
         " come from " + common_cause_phrase(experiment, *common, kWholeName, options.unicode) + '.';
   }
   const CauseConfidence confidence(experiment);
+  const WaitersOf waiters_of(experiment);
   ShownPaths paths(experiment);
   RowGroups<Key> groups;
   for (const Cause& cause : causes) {
     RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
                               options.by_rank ? cause.location : database::kNone}];
-    if (group.ns == 0) group.context = cause.scope.context;
+    if (group.ns == 0) {
+      group.context = cause.scope.context;
+      group.other = cause.waits_in;
+    }
+    for (const ThreadTimes::Part& waiter : waiters_of(cause)) group.whom.add(waiter.location, waiter.ns);
     group.ns += cause.cost_ns();
     group.part_ns += cause.long_term_ns;
     group.who.add(cause.location, cause.cost_ns());
@@ -115,6 +164,11 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
     std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
+    if (!group.whom.empty()) {
+      text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
+              keep(procedure_name(experiment, enclosing_procedure(experiment, group.other), kWholeName,
+                                  options.unicode));
+    }
     if (key.between) text += "; undetermined";
     if (confidence.is_likely(group.ns, key.between)) {
       text += "; likely";

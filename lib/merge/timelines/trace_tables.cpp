@@ -86,6 +86,7 @@ std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>
 
 std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayCost>& own) {
   std::map<std::pair<std::uint32_t, TimedScope>, database::Cause> sums;
+  std::map<std::pair<std::uint32_t, TimedScope>, std::uint64_t> most;  // of one part
   for (const waits::DelayCost& cost : exchange::items_at_root(comm_, std::span(own))) {
     const std::uint32_t thread = threads_[cost.location];
     const TimedScope scope = scope_of(shape_, cost.path);
@@ -94,6 +95,10 @@ std::vector<database::Cause> TraceTables::causes(const std::vector<waits::DelayC
     sum.scope = scope;
     sum.short_term_ns += cost.short_term_ns;
     sum.long_term_ns += cost.long_term_ns;
+    std::uint64_t& largest = most[{thread, scope}];
+    if (sum.waits_in != database::kNone && cost.cost_ns() <= largest) continue;
+    largest = cost.cost_ns();
+    sum.waits_in = call_scope(shape_, cost.waiter_context);
   }
   std::vector<database::Cause> list;
   list.reserve(sums.size());

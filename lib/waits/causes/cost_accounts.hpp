@@ -2,6 +2,7 @@
 
 #include "exchange/message_exchange.hpp"
 #include "storage/hash.hpp"
+#include "waits/causes/code_of_lines.hpp"
 #include "waits/causes/path_times.hpp"
 #include "waits/states/matching_pass.hpp"
 #include "waits/timeline/event.hpp"
@@ -25,15 +26,21 @@ struct DelayCost {
   PathOfRegion path;  ///< `region` only where `context` is kBetween: what samples could not tell
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
+  std::uint32_t waiter_context =
+      0;                     ///< the path of the call that waited, of the waits that make up most of it
+  std::uint32_t unused = 0;  ///< sent as it is
 
+  [[nodiscard]] std::uint64_t cost_ns() const { return short_term_ns + long_term_ns; }
   friend auto operator<=>(const DelayCost&, const DelayCost&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Which waits are accounted for together: those for one time line, by the paths of the call that ended them
-/// and of the call that waited.
+/// and of the call that waited, and by what code the waiters run: compared together, those that run what the
+/// delayer runs would hide that its code stands for the others'.
 struct CostAccount {
   Location delayer = kNoLocation;
   std::uint32_t cause_context = 0, waiter_context = 0;
+  std::uint32_t waiter_kind = 0;  ///< CodeOfLines::kind()
 
   friend auto operator<=>(const CostAccount&, const CostAccount&) = default;  // NOLINT(modernize-use-nullptr)
 };
@@ -43,7 +50,6 @@ struct CostNotice {
   static constexpr std::uint8_t kMessage = 23;
   using Item = PathTime;
   CostAccount account;
-  std::uint32_t unused = 0;
   std::uint64_t short_ns = 0, long_ns = 0;
 };
 
@@ -73,14 +79,16 @@ class CostAccounts {
   void clear();
   /// Divided over call paths: each of a time line once, in order.
   /// To be called where the time lines are.
-  [[nodiscard]] std::vector<DelayCost> divide(const Matched& matched, const ProcedureChains& chains) const;
+  [[nodiscard]] std::vector<DelayCost> divide(const Matched& matched, const ProcedureChains& chains,
+                                              const CodeOfLines& code) const;
 
   void receive(const CostNotice& notice, std::span<const PathTime> times);
 
  private:
   struct Hash {
     std::size_t operator()(const CostAccount& key) const {
-      return storage::hash_of(storage::joined(key.delayer, key.cause_context), key.waiter_context);
+      return storage::hash_of(storage::joined(key.delayer, key.cause_context),
+                              storage::joined(key.waiter_kind, key.waiter_context));
     }
   };
 

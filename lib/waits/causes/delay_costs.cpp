@@ -12,6 +12,7 @@
 #include "waits/causes/delay_costs.hpp"
 
 #include "exchange/message_exchange.hpp"
+#include "waits/causes/code_of_lines.hpp"
 #include "waits/causes/compared_line.hpp"
 #include "waits/causes/delayer_intervals.hpp"
 #include "waits/causes/interval_profile.hpp"
@@ -64,6 +65,8 @@ class CostPropagation {
         matched_(matched),
         options_(options),
         exchange_(analysis),
+        code_(options.chains == nullptr ? CodeOfLines()
+                                        : CodeOfLines(analysis, matched.store, *options.chains)),
         costs_(matched.regions.synced()),
         costs_of_own_(matched.regions.synced()),
         waiter_(matched.regions),
@@ -90,8 +93,8 @@ class CostPropagation {
     tell_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
-    result_.costs =
-        costs_of_own_.divide(matched_, options_.chains == nullptr ? ProcedureChains() : *options_.chains);
+    result_.costs = costs_of_own_.divide(
+        matched_, options_.chains == nullptr ? ProcedureChains() : *options_.chains, code_);
     return std::move(result_);
   }
 
@@ -160,6 +163,7 @@ class CostPropagation {
   const Matched& matched_;
   DelayOptions options_;
   exchange::MessageExchange exchange_;
+  CodeOfLines code_;
   CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
   CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
   IntervalProfile waiter_;     // kept for its memory
@@ -280,7 +284,8 @@ void CostPropagation::explain(Listed& one) {
   if (explanation.delay_ns != 0) {
     explanation.account = costs_.number({.delayer = explanation.delayer,
                                          .cause_context = wait.cause_context,
-                                         .waiter_context = wait.context});
+                                         .waiter_context = wait.context,
+                                         .waiter_kind = code_.kind(line.line().location)});
   }
   const std::uint64_t indirect = share(wait.ns, explanation.waits_ns, explanation.whole_ns);
   result_.indirect_ns += indirect;

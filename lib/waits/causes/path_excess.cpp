@@ -37,8 +37,9 @@ struct Scope {
   PathOfRegion path;          // of a gap without samples
   std::array<double, kSides> ns{};
   double variance = 0;
-  double left = 1;                           // of the delayer's time, after its alternatives
-  std::map<std::uint32_t, double> contexts;  // of other leaves: the delayer's time
+  double left = 1;                               // of the delayer's time, after its alternatives
+  std::uint32_t chain = ProcedureChains::kRoot;  // of a chain's own code
+  std::map<std::uint32_t, double> contexts;      // of other leaves: the delayer's time
 
   [[nodiscard]] double excess() const { return ns[0] * left - ns[1]; }
   [[nodiscard]] bool significant() const {
@@ -73,8 +74,9 @@ std::pair<Alternatives::iterator, Alternatives::iterator> most_alike(const Alter
 
 class ExcessTree {
  public:
-  ExcessTree(const Regions& regions, const ProcedureChains& chains, const TimeLine* delayer)
-      : regions_(regions), chains_(chains), delayer_(delayer) {
+  ExcessTree(const Regions& regions, const ProcedureChains& chains, const TimeLine* delayer,
+             const CodeOfLines* code)
+      : regions_(regions), chains_(chains), delayer_(delayer), code_(code) {
     scopes_.emplace_back();
     parts_.emplace_back();
     of_chain_[ProcedureChains::kRoot] = 0;
@@ -97,12 +99,15 @@ class ExcessTree {
   void keep_whole(std::size_t scope);
   void add_variance(std::size_t scope, double variance, double whole);
   void scale(std::size_t scope, double left);
+  void leave(std::size_t scope, double ns);
+  void find_surplus(std::size_t scope, std::map<std::size_t, double>& found) const;
   double weigh_kept(bool exact, double most, std::map<PathOfRegion, double>& found) const;
   void weigh_gaps(double ns, std::map<PathOfRegion, double>& found) const;
 
   const Regions& regions_;
   const ProcedureChains& chains_;
   const TimeLine* delayer_;
+  const CodeOfLines* code_;
   std::vector<Scope> scopes_;  // the root first; parents before their children
   std::map<std::uint32_t, std::size_t> of_chain_, own_code_, calls_;
   std::map<std::size_t, double> kept_;                                         // leaves
@@ -130,6 +135,7 @@ std::size_t ExcessTree::own_code_of(std::uint32_t chain) {
   if (found != own_code_.end()) return found->second;
   const std::size_t made = scope(scope_of(chain));
   scopes_[made].leaf = true;
+  scopes_[made].chain = chain;
   own_code_[chain] = made;
   return made;
 }
@@ -257,7 +263,33 @@ void ExcessTree::match_alternatives(std::size_t at) {
     if (ns == matched) scale(scope, 0);
     if (others_ns > matched) waiter.insert({others_ns - matched, other});
   }
-  for (const auto& [ns, scope] : delayer) scale(scope, ns / scopes_[scope].ns[0]);
+  for (const auto& [ns, scope] : delayer) leave(scope, ns);
+}
+
+/// So much of what the delayer took in a scope is left, and nobody else's code to compare it with: what took
+/// it longer than others that ran the same over the whole run comes first.
+void ExcessTree::leave(std::size_t at, double ns) {
+  const double whole = scopes_[at].ns[0];
+  std::map<std::size_t, double> surplus;
+  find_surplus(at, surplus);
+  double sum = 0;
+  for (const auto& [leaf, more] : surplus) sum += more;
+  const double first = sum > ns ? ns / sum : 1;
+  const double rest = (ns - first * sum) / (whole - first * sum);
+  scale(at, std::clamp(rest, 0., 1.));
+  for (const auto& [leaf, more] : surplus) {
+    Scope& scope = scopes_[leaf];
+    scope.left += first * more * (1 - scope.left) / scope.ns[0];
+  }
+}
+
+/// Of the sampled leaves in a scope: what the delayer took longer there than others that ran it.
+void ExcessTree::find_surplus(std::size_t at, std::map<std::size_t, double>& found) const {
+  const Scope& scope = scopes_[at];
+  for (const std::size_t child : scope.children) find_surplus(child, found);
+  if (!scope.leaf || scope.exact || code_ == nullptr || delayer_ == nullptr || scope.ns[0] <= 0) return;
+  const double share = code_->surplus(delayer_->location, scope.chain);
+  if (share > 0) found[at] = share * scope.ns[0];
 }
 
 /// What was subtracted has an error, too.
@@ -367,8 +399,8 @@ PathOfRegion path_of(const Region& region) {
 
 std::vector<PathWeight> path_excess(std::span<const PathTime> times, const Regions& regions,
                                     const ProcedureChains& chains, std::uint64_t cost_ns,
-                                    const TimeLine* delayer) {
-  ExcessTree tree(regions, chains, delayer);
+                                    const TimeLine* delayer, const CodeOfLines* code) {
+  ExcessTree tree(regions, chains, delayer, code);
   for (std::size_t first = 0; first < times.size();) {
     std::size_t last = first;
     while (last < times.size() && times[last].region == times[first].region) ++last;

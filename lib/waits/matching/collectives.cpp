@@ -2,7 +2,8 @@
 // of each member on a communicator or window is one collective instance. Each rank of the analysis adds up
 // its own members (the last two to enter, the first to enter, the first to leave, the root): an associative
 // sum, so messages do not grow with members. One rank per context combines the sums and sends the whole back.
-// Prefix reductions send each member, since each waits for the lower ranks alone.
+// Prefix reductions send each member, since each waits for the lower ranks alone. So do blocking operations
+// that have a root, in one message: a member of these may be held up by any other (held_up.cpp).
 // Contradictory members (other kind, two roots) wait for nobody. Cost: two messages per instance and rank of
 // the analysis.
 #include "waits/matching/collectives.hpp"
@@ -66,6 +67,48 @@ bool joins_all(OperationKind kind) {
 
 bool is_rooted(OperationKind kind) {
   return kind == OperationKind::one_to_all || kind == OperationKind::all_to_one;
+}
+
+/// Of a whole instance: who was held up by members that it does not need by definition.
+std::vector<HeldUp> held_up_in(const Gathering& whole, std::vector<Presence> present) {
+  if (whole.contradictory || !whole.blocking || !is_rooted(whole.kind) || whole.root.rank < 0) return {};
+  for (Presence& member : present) {
+    const bool root = member.call == whole.root.call;
+    if (whole.kind == OperationKind::all_to_one) {
+      if (root) member.free_ns = Presence::kNobody;
+    } else if (!root) {
+      member.free_ns = std::max(member.enter_ns, whole.root.ns);
+    }
+  }
+  return held_up(std::move(present));
+}
+
+/// All members of a prefix reduction, which this sorts by rank: what each waited for.
+std::vector<PrefixedNotice> answer_prefix(std::vector<PrefixNotice>& members) {
+  const auto mark_of = [](const PrefixNotice& one) {
+    const Presence& member = one.member;
+    return Mark{.ns = member.enter_ns, .call = member.call, .rank = member.rank, .context = member.context};
+  };
+  std::sort(members.begin(), members.end(),
+            [&](const PrefixNotice& a, const PrefixNotice& b) { return is_lower(mark_of(a), mark_of(b)); });
+  std::vector<PrefixedNotice> answers;
+  std::vector<Presence> present;
+  Mark latest;
+  bool blocking = true;
+  for (PrefixNotice& one : members) {
+    answers.push_back({one.context, one.instance, one.member.call, latest, {}});
+    one.member.free_ns = std::max(one.member.enter_ns, latest.ns);
+    blocking = blocking && one.blocking;
+    present.push_back(one.member);
+    const Mark enter = mark_of(one);
+    if (latest.rank < 0 || enters_later(enter, latest)) latest = enter;
+  }
+  if (!blocking) return answers;
+  const std::vector<HeldUp> found = held_up(std::move(present));
+  for (PrefixedNotice& answer : answers) {
+    if (const HeldUp* const one = find_held_up(found, answer.call)) answer.held_up = *one;
+  }
+  return answers;
 }
 
 Pattern completion_of(OperationKind kind) {
@@ -145,9 +188,12 @@ Collectives::Own& Collectives::own(const Key& key) {
   free_.pop_back();
   Own& again = owns_[entry->second];
   std::vector<Member> members = std::move(again.members);
+  std::vector<Presence> present = std::move(again.present);
   members.clear();
+  present.clear();
   again = {};
   again.members = std::move(members);
+  again.present = std::move(present);
   return again;
 }
 
@@ -184,9 +230,15 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   member.collective = collectives.size() - 1;
   member.enter_ns = call.enter_ns;
   member.exit_ns = call.exit_ns;
+  const Presence presence{.enter_ns = call.enter_ns,
+                          .exit_ns = call.exit_ns,
+                          .free_ns = call.enter_ns,
+                          .call = call.id,
+                          .rank = rank,
+                          .context = call.context};
   if (operation.kind == OperationKind::prefix) {
-    exchange_.send(home_of(context.global_id),
-                   PrefixNotice{context.global_id, instance, context.size, exchange_.here(), enter});
+    exchange_.send(home_of(context.global_id), PrefixNotice{context.global_id, instance, context.size,
+                                                            exchange_.here(), blocking, presence});
     return;
   }
   const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
@@ -196,31 +248,35 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
     own.part.enter(enter);
     own.part.leave({call.exit_ns, call.id, rank, call.context});
     if (root) own.part.lead(enter);
+    if (blocking && is_rooted(operation.kind)) own.present.push_back(presence);
   }
   own.part.join(operation.kind, blocking);
   if (own.part.members == context.own_processes) {
     exchange_.send(home_of(context.global_id),
-                   GatheringNotice{context.global_id, instance, context.size, exchange_.here(), own.part});
+                   GatheringNotice{context.global_id, instance, context.size, exchange_.here(), own.part},
+                   own.present);
   }
 }
 
-void Collectives::receive(const GatheringNotice& notice) {
+void Collectives::receive(const GatheringNotice& notice, std::span<const Presence> members) {
   const Key key{notice.context, notice.instance};
   Instance& instance = instances_[key];
   instance.whole.add(notice.part);
   instance.from.push_back(notice.from);
+  instance.present.insert(instance.present.end(), members.begin(), members.end());
   if (instance.whole.members < notice.size) return;
   if (instance.whole.contradictory) ++store_.unmatched.collectives;
+  const std::vector<HeldUp> held_up = held_up_in(instance.whole, std::move(instance.present));
   for (const int from : instance.from) {
-    exchange_.send(from, GatheredNotice{notice.context, notice.instance, instance.whole});
+    exchange_.send(from, GatheredNotice{notice.context, notice.instance, instance.whole}, held_up);
   }
   instances_.erase(key);
 }
 
-void Collectives::receive(const GatheredNotice& notice) {
+void Collectives::receive(const GatheredNotice& notice, std::span<const HeldUp> held_up) {
   const auto own = own_.find({notice.context, notice.instance});
   if (own == own_.end()) return;
-  gathered_.push_back({notice, own->second});
+  gathered_.push_back({notice, own->second, {held_up.begin(), held_up.end()}});
   own_.erase(own);
 }
 
@@ -234,6 +290,18 @@ void Collectives::find_candidates() {
       for (std::size_t i = first; i < last; ++i) find_candidates(members[i], one.notice.whole);
     }
   }
+  for (const Gathered& one : gathered_) {
+    if (one.held_up.empty()) continue;
+    for (const Member& member : owns_[one.own].members) {
+      if (const HeldUp* const held_up = find_held_up(one.held_up, member.call)) depend(member, *held_up);
+    }
+  }
+}
+
+void Collectives::depend(const Member& member, const HeldUp& held_up) {
+  const Presence& by = held_up.by;
+  depend(member, Pattern::wait_at_root,
+         {.ns = by.enter_ns, .call = by.call, .rank = by.rank, .context = by.context}, held_up.first);
 }
 
 void Collectives::receive(const PrefixNotice& notice) {
@@ -241,13 +309,8 @@ void Collectives::receive(const PrefixNotice& notice) {
   std::vector<PrefixNotice>& members = instances_[key].prefix;
   members.push_back(notice);
   if (members.size() < notice.size) return;
-  std::sort(members.begin(), members.end(),
-            [](const PrefixNotice& a, const PrefixNotice& b) { return is_lower(a.enter, b.enter); });
-  Mark latest;
-  for (const PrefixNotice& member : members) {
-    exchange_.send(member.from, PrefixedNotice{notice.context, notice.instance, member.enter.call, latest});
-    if (latest.rank < 0 || enters_later(member.enter, latest)) latest = member.enter;
-  }
+  std::vector<PrefixedNotice> answers = answer_prefix(members);
+  for (std::size_t i = 0; i < members.size(); ++i) exchange_.send(members[i].from, answers[i]);
   instances_.erase(key);
 }
 
@@ -260,6 +323,7 @@ void Collectives::receive(const PrefixedNotice& notice) {
                                    [&notice](const Member& one) { return one.call == notice.call; });
   if (member == members.end()) return;
   depend(*member, Pattern::early_scan, notice.latest, true);
+  if (notice.held_up.by.rank >= 0) depend(*member, notice.held_up);
   if (++own.answered < members.size()) return;
   free_.push_back(found->second);
   own_.erase(found);
@@ -333,7 +397,8 @@ void Collectives::flush() {
     const Own& own = owns_[number];
     if (own.part.members == 0 || own.part.members == own.expected) continue;
     exchange_.send(home_of(key.context),
-                   GatheringNotice{key.context, key.instance, own.size, exchange_.here(), own.part});
+                   GatheringNotice{key.context, key.instance, own.size, exchange_.here(), own.part},
+                   own.present);
   }
 }
 

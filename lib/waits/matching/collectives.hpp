@@ -4,10 +4,13 @@
 #include "storage/hash.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
+#include "waits/matching/held_up.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/trace_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -45,17 +48,20 @@ struct Gathering {
   void come_last(const Mark& mark);
 };
 
+/// Encloses, of a blocking operation that has a root, each member.
 struct GatheringNotice {
   static constexpr std::uint8_t kMessage = 3;
+  using Item = Presence;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   std::uint32_t size = 0;  ///< of the context
   int from = 0;
   Gathering part;
 };
-/// The whole, back to those who contributed.
+/// The whole, back to those who contributed. Encloses who of all members was held up.
 struct GatheredNotice {
   static constexpr std::uint8_t kMessage = 4;
+  using Item = HeldUp;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   Gathering whole;
@@ -67,15 +73,17 @@ struct PrefixNotice {
   std::uint32_t instance = 0;
   std::uint32_t size = 0;  ///< of the context
   int from = 0;
-  Mark enter;
+  bool blocking = true;
+  Presence member;
 };
-/// The latest of those below the member.
+/// The latest of those below the member, and who held it up besides.
 struct PrefixedNotice {
   static constexpr std::uint8_t kMessage = 6;
   std::uint64_t context = 0;
   std::uint32_t instance = 0;
   EventId call;
   Mark latest;
+  HeldUp held_up;  ///< by nobody: `by` has no rank
 };
 
 /// Collective operations, fences included: the n-th of each member of a communicator or window belong
@@ -97,8 +105,8 @@ class Collectives {
   /// A call that begins, completes or does both.
   void observe(const CallSite& call, const measurement::trace::Operation& operation);
 
-  void receive(const GatheringNotice& notice);
-  void receive(const GatheredNotice& notice);
+  void receive(const GatheringNotice& notice, std::span<const Presence> members);
+  void receive(const GatheredNotice& notice, std::span<const HeldUp> held_up);
   void receive(const PrefixNotice& notice);
   void receive(const PrefixedNotice& notice);
 
@@ -144,12 +152,14 @@ class Collectives {
     std::uint32_t expected = 0, size = 0;  ///< members here, and in all
     Gathering part;
     std::vector<Member> members;
-    std::uint32_t answered = 0;  ///< of a prefix reduction, which answers each
+    std::vector<Presence> present;  ///< of a blocking operation that has a root: the same members
+    std::uint32_t answered = 0;     ///< of a prefix reduction, which answers each
   };
   /// The answer, and whom it concerns: the number of those here.
   struct Gathered {
     GatheredNotice notice;
     std::uint32_t own = 0;
+    std::vector<HeldUp> held_up;  ///< of all members
   };
   /// Members whose candidates are found at a time, for one instance after the other: what there is of so many
   /// time lines fits into a processor's cache.
@@ -158,6 +168,7 @@ class Collectives {
   struct Instance {
     Gathering whole;
     std::vector<int> from;
+    std::vector<Presence> present;
     std::vector<PrefixNotice> prefix;
   };
 
@@ -167,6 +178,7 @@ class Collectives {
   void find_candidates(const Member& member, const Gathering& whole);
   void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
+  void depend(const Member& member, const HeldUp& held_up);
   [[nodiscard]] int home_of(std::uint64_t context) const;
 
   const Contexts& contexts_;

@@ -31,8 +31,9 @@ enum class Pattern : std::uint8_t {
   wait_at_create,
   wait_at_free,
   lock_wait,
+  wait_at_root,
 };
-inline constexpr int kPatterns = 22;
+inline constexpr int kPatterns = 23;
 
 static_assert(static_cast<int>(Pattern::late_sender) ==
               static_cast<int>(metrics::WaitPattern::late_sender) + 1);
@@ -40,6 +41,7 @@ static_assert(static_cast<int>(Pattern::lock_wait) == static_cast<int>(metrics::
 
 /// Its number in databases; not of none.
 constexpr metrics::WaitPattern as_wait_pattern(Pattern pattern) {
+  if (pattern == Pattern::wait_at_root) return metrics::WaitPattern::wait_at_root;  // added to them later
   return static_cast<metrics::WaitPattern>(static_cast<std::uint32_t>(pattern) - 1);
 }
 

@@ -277,7 +277,7 @@ TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
       .serialization = 0.9,
       .transfer = 0.95,
       .run_ns = 23'000'000'000,
-      .causes = {{1, {last, false}, 400, 100'000'000'000}, {0, {0, true}, 3, 0}},
+      .causes = {{1, {last, false}, 400, 100'000'000'000, 0}, {0, {0, true}, 3, 0}},
       .unattributed_ns = 17,
       .direct_ns = 18,
       .indirect_ns = 19,

@@ -126,6 +126,24 @@ TEST_CASE("causes and hotspots: one row for each call path, with its ranks") {
              Catch::Contains("ranks 3, 7, at most 40.0 s each, made ranks 0, 1 wait\n"));
 }
 
+TEST_CASE("causes say whom they made wait, at the call where most of their cost was waited for") {
+  WaitingSample waiting;
+  database::TraceAnalyses& trace = waiting.sample.build().trace;
+  trace.causes.push_back({7, {waiting.spmv_loop, false}, 40 * kSecond, 0, waiting.allreduce});
+  trace.causes.push_back({2, {waiting.spmv, false}, 20 * kSecond, 0, waiting.dot});
+  trace.causes.push_back({1, {waiting.spmv, true}, 10 * kSecond, 0});
+  const std::string text = run(waiting.sample, {"causes"});
+  CHECK_THAT(text, Catch::Contains("rank 7; made ranks 0-6 wait in MPI_Allreduce\n"));
+  CHECK_THAT(text, Catch::Contains("rank 1; undetermined\n"));
+  const auto json = nlohmann::json::parse(run(waiting.sample, {"causes", "--format", "json"}));
+  CHECK(json[0]["waiters"].size() == 7);
+  CHECK(json[0]["waiter_path"].back()["name"] == "MPI_Allreduce");
+  CHECK(json[1]["waiters"].size() == 1);
+  CHECK(json[1]["waiters"][0]["rank"] == 5);
+  CHECK(json[2]["waiters"].empty());
+  CHECK(json[2]["waiter_path"].is_null());
+}
+
 TEST_CASE("causes are as sure as their call path is dear, the machine quiet and the code known") {
   SolverSample solver;
   database::TraceAnalyses& trace = solver.sample.build().trace;

@@ -201,13 +201,48 @@ void many_parts(SampledProgram& program, int /*iteration*/) {
 }
 
 /// A serial section on rank 0; rank 2 is the root of a broadcast, which rank 0 holds up. The root then comes
-/// last to the next collective: as long as a root that is held up does not wait, it looks as if it delayed
-/// all.
+/// last to the next collective: as if it delayed all, if it had not been held up.
 void held_up_root(SampledProgram& program, int /*iteration*/) {
   everybody(program, "work", 30);
   program.compute(0, "serial", 10);
   program.broadcast(2, true);
   program.allreduce();
+}
+
+/// The same where rank 1 gets its data through rank 0.
+void held_up_in_a_tree(SampledProgram& program, int /*iteration*/) {
+  everybody(program, "work", 30);
+  program.compute(0, "serial", 10);
+  program.broadcast_through(2, 0, 1);
+  program.allreduce();
+}
+
+/// Ranks 0 to 2 run f where the others run g; rank 0 takes longer in a third procedure. Of those who wait for
+/// it some run what it runs, some do not.
+void waiters_of_two_kinds(SampledProgram& program, int /*iteration*/) {
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) program.compute(rank, rank < 3 ? "f" : "g", 40);
+  everybody(program, "h", 10);
+  program.compute(0, "h", 8);
+  program.allreduce();
+}
+
+/// Ranks 0 to 2 run f, in three parts, where the others run g; one of the parts takes rank 0 longer.
+void part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+    if (rank >= 3) {
+      program.compute(rank, "g", 60);
+      continue;
+    }
+    for (const char* part : {"f/a", "f/b", "f/c"}) program.compute(rank, part, 20);
+  }
+  program.compute(0, "f/b", 8);
+  program.allreduce();
+}
+
+/// The same, and f takes longer than g by itself.
+void part_of_a_slow_alternative(SampledProgram& program, int iteration) {
+  for (const std::int32_t rank : {0, 1, 2}) program.compute(rank, "f/c", 6);
+  part_of_an_alternative(program, iteration);
 }
 
 const std::vector<Scenario> kScenarios = {
@@ -228,7 +263,11 @@ const std::vector<Scenario> kScenarios = {
     {"a helper that all share", 4, 120, shared_helper, {{1, "smooth"}}, 0.95},
     {"a procedure in many small parts", 4, 100, many_parts, {{1, "f"}}, 0.95},
     {"a pipeline", 4, 60, pipeline, {{1, "fixup"}}, 0},
-    {"a root that is held up", 4, 120, held_up_root, {{0, "serial"}}, 0},
+    {"a root that is held up", 4, 120, held_up_root, {{0, "serial"}}, 0.95},
+    {"a late rank in a broadcast's tree", 4, 120, held_up_in_a_tree, {{0, "serial"}}, 0.95},
+    {"waiters of two kinds", 6, 120, waiters_of_two_kinds, {{0, "h"}}, 0.95},
+    {"a part of an alternative", 6, 120, part_of_an_alternative, {{0, "f/b"}}, 0.95},
+    {"a part of a slow alternative", 6, 120, part_of_a_slow_alternative, {{0, "f/b"}}, 0.5},
     {"compensation", 4, 100, compensation, {{0, "f"}}, 0},
 };
 

@@ -78,6 +78,11 @@ void SampledProgram::broadcast(std::int32_t root, bool held_up) {
   collective(Kind::broadcast, "", "MPI_Bcast", root, held_up);
 }
 
+void SampledProgram::broadcast_through(std::int32_t root, std::int32_t inner, std::int32_t below) {
+  broadcast(root, false);
+  script(below).back().through = inner;
+}
+
 ScriptedRun SampledProgram::run() {
   ScriptedRun run(ranks());
   run.paths = paths_;
@@ -128,16 +133,22 @@ bool SampledProgram::take_collective(std::int32_t at, const Step& step, Scripted
     Instance& instance = instances_[rank.collectives];
     ++instance.entered;
     instance.latest = std::max(instance.latest, rank.now);
-    if (at == step.peer) instance.root = rank.now;
+    instance.enters[at] = rank.now;
     rank.inside = true;
   }
   const Instance& instance = instances_[rank.collectives];
   const bool rooted = step.kind == Kind::broadcast;
   const bool waits_for_all = !rooted || (step.held_up && at == step.peer);
-  if (waits_for_all ? instance.entered < scripts_.size() : instance.root == 0) return false;
+  std::uint64_t free = instance.latest;
+  if (waits_for_all) {
+    if (instance.entered < scripts_.size()) return false;
+  } else {
+    const std::int32_t through = step.through >= 0 ? step.through : step.peer;
+    if (!instance.enters.contains(step.peer) || !instance.enters.contains(through)) return false;
+    free = std::max(instance.enters.at(step.peer), instance.enters.at(through));
+  }
   const std::uint64_t held_up = rooted && waits_for_all ? kHeldUp : 0;
-  const std::uint64_t exit =
-      std::max(rank.now, waits_for_all ? instance.latest : instance.root) + kCost + held_up;
+  const std::uint64_t exit = std::max(rank.now, free) + kCost + held_up;
   const OperationKind kind = rooted                         ? OperationKind::one_to_all
                              : step.kind == Kind::allreduce ? OperationKind::all_to_all
                                                             : OperationKind::barrier;

@@ -28,6 +28,8 @@ class SampledProgram {
   void allreduce(std::string_view chain = "");
   /// On all ranks; `held_up`: the root leaves it only when the last has entered.
   void broadcast(std::int32_t root, bool held_up);
+  /// On all ranks; `below` gets its data through `inner`, and leaves only when that has entered.
+  void broadcast_through(std::int32_t root, std::int32_t inner, std::int32_t below);
   [[nodiscard]] std::int32_t ranks() const { return static_cast<std::int32_t>(scripts_.size()); }
 
   /// The time lines of all that was written down so far; to be called once.
@@ -43,6 +45,7 @@ class SampledProgram {
     std::int32_t peer = 0;
     std::uint64_t ns = 0;
     bool held_up = false;
+    std::int32_t through = -1;
   };
   struct Rank {
     std::size_t next = 0;  // step
@@ -54,7 +57,8 @@ class SampledProgram {
   /// Of a collective instance.
   struct Instance {
     std::size_t entered = 0;
-    std::uint64_t latest = 0, root = 0;
+    std::uint64_t latest = 0;
+    std::map<std::int32_t, std::uint64_t> enters;
   };
 
   std::uint32_t path(std::uint32_t parent, const std::string& procedure);
