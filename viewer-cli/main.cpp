@@ -79,6 +79,7 @@ int run(int argc, const char* const* argv) {
     if (wants_browser(invocation)) {
       tui::BrowseStart start;
       start.source_map = invocation.source_map;
+      start.without_startup = invocation.without_startup;
       if (other.source)
         start.other = {std::move(other.source), other.path, invocation.metric, invocation.scaling};
       const int status = tui::browse(*opened.source, opened.path, find_screen(), std::move(start));

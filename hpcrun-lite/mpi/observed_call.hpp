@@ -1,6 +1,7 @@
 #pragma once
 
 #include "measurement/kinds.hpp"
+#include "mpi/call_counts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
 #include "mpi/occurrence.hpp"
@@ -16,6 +17,10 @@ namespace culprit::mpi {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 inline __thread PollHistory poll_history __attribute__((tls_model("initial-exec")));
 
+/// Calls in which a message arrives whose length is in their status.
+template <typename Facts>
+concept ReadsMessageStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange>;
+
 /// What happens at the enter and at the exit of an MPI call, chosen by the facts about it at compile time:
 /// constructed, then begin() in the wrapper itself, a CallMark of its kind, enter(), the real call, exit().
 template <typename Facts>
@@ -27,6 +32,10 @@ class ObservedCall {
   [[gnu::always_inline]] void begin() {
     if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed) || is_stretch())
       occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
+    if (culprit_rt_counting.load(std::memory_order_relaxed)) {
+      const auto site = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+      counted_as_ = site * 0x9e3779b97f4a7c15U ^ reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
+    }
   }
 
   /// A poll after a failed one is taken for waiting until enter() knows better: what enter() itself costs
@@ -45,6 +54,11 @@ class ObservedCall {
       if (!spinning) mark.change(CallMark::work);
     }
     if (!mark.outermost()) return;
+    if constexpr (std::is_same_v<Facts, CommunicatorRelease>)
+      handle_generation.fetch_add(1, std::memory_order_relaxed);
+    if constexpr (ReadsMessageStatus<Facts>) {
+      if (counted_as_ != 0 && facts_.status == MPI_STATUS_IGNORE) facts_.status = &status_;
+    }
     enter_stretch();
     trace_.enter(facts_, spinning);
     if constexpr (std::is_same_v<Facts, CompletionAttempt>) {
@@ -90,6 +104,7 @@ class ObservedCall {
         epoch_.fail(facts_);
       }
     }
+    if (counted_as_ != 0 && successful) count(result);
     if (successful && trace_.followed()) trace(mark, result);
     if constexpr (Facts::kRule == WaitRule::polls) {
       if (result == MPI_SUCCESS) poll_history.ended(successful);
@@ -97,6 +112,15 @@ class ObservedCall {
   }
 
  private:
+  /// Without a trace.
+  void count(int result) {
+    if (culprit_rt_thread.calls == nullptr) return;
+    CulpritCallCount& slot = slot_of(*culprit_rt_thread.calls, counted_as_);
+    if (result == MPI_SUCCESS) add_moved(slot, facts_);
+    if (++slot.calls >= kHandedOver || slot.tree == 0) [[unlikely]]
+      culprit_rt_hand_over(&slot, occurrence_.path());
+  }
+
   /// A call that waits, of a thread whose stretches are followed at present (docs/algorithms.md 5.7).
   static bool is_stretch() {
     return Facts::kRule == WaitRule::waits && culprit_rt_thread.stretch != 0 && culprit_rt_thread.pause == 0;
@@ -113,6 +137,7 @@ class ObservedCall {
     }
   }
 
+  struct NoStatus {};
   struct Nothing {
     explicit Nothing(const Occurrence& /*occurrence*/) {}
   };
@@ -145,6 +170,8 @@ class ObservedCall {
 
   Facts facts_;
   bool stretch_ = false;
+  std::uint64_t counted_as_ = 0;  ///< 0: it is not counted
+  [[no_unique_address]] std::conditional_t<ReadsMessageStatus<Facts>, MPI_Status, NoStatus> status_;
   Occurrence occurrence_;
   TracedCall<Facts> trace_{occurrence_};
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};

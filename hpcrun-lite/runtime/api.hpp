@@ -13,6 +13,36 @@ inline constexpr unsigned long kCulpritRunId = 64;
 
 extern "C" {
 
+/// MPI calls of a thread at one call path since they were last handed over to its tree.
+struct CulpritCallCount {
+  std::uint64_t key;         ///< of where they return to and of how deep the stack is; 0: a free slot
+  std::uint32_t tree, node;  ///< as in CulpritPath
+  std::uint32_t calls, messages;
+  std::uint64_t sent, received, bytes;  ///< `bytes`: of each message the larger of what it gave and got
+  std::uint64_t smallest, largest;      ///< of one message; ~0 and 0 where there is none
+};
+
+/// Messages that a thread sent to one process by one communicator since they were last handed over.
+struct CulpritPartnerCount {
+  std::uint64_t comm;          ///< its handle
+  std::int32_t peer;           ///< in it
+  std::uint32_t generation;    ///< of the handles, from 1 on; 0: a free slot
+  std::int32_t rank;           ///< in MPI_COMM_WORLD; negative: not known
+  std::uint32_t members;       ///< of the communicator
+  std::uint64_t communicator;  ///< tells it apart; 1: MPI_COMM_WORLD
+  std::uint64_t messages, bytes;
+};
+
+/// Those of all paths and partners, by a hash of their keys. Paths for which there is no room have the last
+/// slot together; further partners are not counted.
+struct CulpritCallTable {
+  static constexpr std::size_t kSlots = 512;
+  static constexpr std::size_t kPartners = 256;
+  static constexpr std::size_t kProbes = 8;  ///< slots that one key may have
+  CulpritCallCount slots[kSlots + 1];
+  CulpritPartnerCount partners[kPartners];
+};
+
 /// What one thread's wrappers and its signal handler share.
 struct CulpritThread {
   void* state;  ///< the runtime's own; null where the thread is not sampled
@@ -24,8 +54,9 @@ struct CulpritThread {
       ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
   std::uintptr_t
       call;  ///< address of that call's function, which stands for the caller's frame in call paths
-  std::uint32_t stretch;  ///< that samples are in: culprit::measurement::kInWaitingCall and so on
-  std::uint32_t pause;    ///< waiting calls that are still not to be followed
+  std::uint32_t stretch;    ///< that samples are in: culprit::measurement::kInWaitingCall and so on
+  std::uint32_t pause;      ///< waiting calls that are still not to be followed
+  CulpritCallTable* calls;  ///< null where the thread is not sampled
 };
 
 /// Sums for the summary line; all of them add up over ranks.
@@ -37,6 +68,8 @@ struct CulpritTotals {
   std::uint64_t threads_lost;       ///< that the measurement had no room for
   std::uint64_t traces_limited;     ///< traces that reached their limit
   std::uint64_t traces_failed;      ///< traces that could not be written to their end
+  std::uint64_t tracing_ns;         ///< what recording calls for time lines took
+  std::uint64_t lived_ns;           ///< of the processes with a trace
 };
 
 /// A call of one-sided communication, or a gap, that ended: culprit::measurement::EpochValues.
@@ -66,6 +99,11 @@ using CulpritDefinition = culprit::measurement::trace::NewDefinition;
 /// not reached. Changes at any time; read it at the enter of a call, with one relaxed load.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 extern __attribute__((visibility("default"))) std::atomic<bool> culprit_rt_tracing;
+
+/// True while calls are counted for lack of a time line: there is no trace, sampling is not stopped. As the
+/// one above.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
+extern __attribute__((visibility("default"))) std::atomic<bool> culprit_rt_counting;
 
 /// One call of some epoch: culprit::measurement::StampValues.
 struct CulpritStamp {
@@ -118,6 +156,13 @@ __attribute__((visibility("default"))) void culprit_rt_count_wait(std::uint64_t 
 /// Adds the gap before MPI_Finalize, which was entered at `enter_ns`; from here on stretches are unknown.
 __attribute__((visibility("default"))) void culprit_rt_end_stretches(std::uint64_t enter_ns,
                                                                      CulpritPath* path);
+/// Hands what a slot of the calling thread's table counts over to its tree, at the call path of the call that
+/// was counted last if it is not known yet, and begins anew. To be called inside of the CallMark that stands
+/// for that call. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_hand_over(CulpritCallCount* slot, CulpritPath* path);
+/// Hands what a slot of the calling thread's table says of a partner over to its tree, and begins anew. As
+/// above.
+__attribute__((visibility("default"))) void culprit_rt_hand_over_partner(CulpritPartnerCount* partner);
 /// Adds each of `count` epochs to its accumulator at the calling thread's call path, and keeps the stamps
 /// whose turn has come. The thread must be sampled. Returns how many leading zero bits an order needs to be
 /// kept. Not from signal handlers.

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-// What the run's MPI calls took and moved, from time lines (docs/algorithms.md 7).
+// What the run's MPI calls took and moved, from time lines (docs/algorithms.md 7), or, without them, as their
+// wrappers counted it.
 namespace culprit::database {
 
 /// The calls at one call path, of all threads. Section 40; the bytes are those of the file.
@@ -16,7 +17,7 @@ struct CallTraffic {
   std::uint64_t calls = 0;
   std::uint64_t ns = 0;          ///< of all threads
   std::uint64_t busiest_ns = 0;  ///< of that location
-  std::uint64_t longest_ns = 0;  ///< of one call
+  std::uint64_t longest_ns = 0;  ///< of one call; 0: not known, without time lines
   /// Sent by these calls or arrived in them; a process's part in a collective is one.
   std::uint64_t messages = 0;
   std::uint64_t message_bytes = 0;          ///< of those: the larger of what each gave and got
@@ -40,7 +41,8 @@ struct PartnerTraffic {
 };
 static_assert(sizeof(PartnerTraffic) == 40);
 
-/// Empty without time lines.
+/// Without time lines partners are those of messages alone, and communicators with as many members of which
+/// the first and the last are the same are one.
 struct Communication {
   std::vector<CallTraffic> calls;        ///< most time first
   std::vector<PartnerTraffic> partners;  ///< by communicator, most bytes first, then ranks

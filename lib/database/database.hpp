@@ -231,6 +231,7 @@ struct Quality {
   std::uint64_t unclassified_wait_ns = 0;  ///< idleness in one-sided calls that no pattern explains
   std::uint64_t excess_wait_ns = 0;  ///< estimated waits that were not sampled as idle; not in the waits
   std::uint64_t clock_violations_left = 0;  ///< receives that precede their sends even after pushing forward
+  std::uint64_t tracing_ns = 0;             ///< what recording calls for time lines took, estimated
 };
 
 /// How and what was run.

@@ -7,15 +7,32 @@ namespace {
 
 constexpr std::uint32_t kMostBins = 1000;  // as docs/formats.md promises
 
-void put_series(const TimeMap::Series& series, Encoder& into) {
-  into.put(static_cast<std::uint32_t>(series.pattern));
-  into.put(static_cast<std::uint32_t>(series.cells.size()));
+void put_cells(const std::vector<TimeMap::Cell>& cells, Encoder& into) {
+  into.put(static_cast<std::uint32_t>(cells.size()));
   std::uint64_t next = 0;
-  for (const TimeMap::Cell& cell : series.cells) {
+  for (const TimeMap::Cell& cell : cells) {
     into.put_varint(cell.bin - next);
     into.put_varint(cell.ns);
     next = cell.bin + 1U;
   }
+}
+
+void put_series(const TimeMap::Series& series, Encoder& into) {
+  into.put(static_cast<std::uint32_t>(series.pattern));
+  put_cells(series.cells, into);
+}
+
+std::vector<TimeMap::Cell> get_cells(std::uint32_t bins, Decoder& from) {
+  std::vector<TimeMap::Cell> cells(from.get_count(2));
+  std::uint64_t next = 0;
+  for (TimeMap::Cell& cell : cells) {
+    const std::uint64_t gap = from.get_varint();
+    if (next >= bins || gap >= bins - next) from.fail("has cells beyond its bins");
+    cell.bin = static_cast<std::uint32_t>(next + gap);
+    cell.ns = from.get_varint();
+    next = cell.bin + 1U;
+  }
+  return cells;
 }
 
 TimeMap::Series get_series(std::uint32_t bins, Decoder& from) {
@@ -23,15 +40,7 @@ TimeMap::Series get_series(std::uint32_t bins, Decoder& from) {
   const auto pattern = from.get<std::uint32_t>();
   if (pattern >= kWaitPatterns) from.fail("has an unknown pattern");
   series.pattern = static_cast<WaitPattern>(pattern);
-  series.cells.resize(from.get_count(2));
-  std::uint64_t next = 0;
-  for (TimeMap::Cell& cell : series.cells) {
-    const std::uint64_t gap = from.get_varint();
-    if (next >= bins || gap >= bins - next) from.fail("has cells beyond its bins");
-    cell.bin = static_cast<std::uint32_t>(next + gap);
-    cell.ns = from.get_varint();
-    next = cell.bin + 1U;
-  }
+  series.cells = get_cells(bins, from);
   return series;
 }
 
@@ -80,6 +89,7 @@ Bytes encode_time_map(const TimeMap& map) {
     for (const TimeMap::Series& series : row.waits) put_series(series, into);
   }
   for (const TimeMap::Row& row : map.rows) put_iterations(row, map.bins, into);
+  for (const TimeMap::Row& row : map.rows) put_cells(row.critical, into);
   return into.take();
 }
 
@@ -104,6 +114,8 @@ TimeMap decode_time_map(ByteSpan bytes) {
   }
   if (from.remaining() == 0) return map;
   for (TimeMap::Row& row : map.rows) row.iterations = get_iterations(map.bins, from);
+  if (from.remaining() == 0) return map;
+  for (TimeMap::Row& row : map.rows) row.critical = get_cells(map.bins, from);
   return map;
 }
 

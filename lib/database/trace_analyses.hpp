@@ -129,6 +129,7 @@ struct TimeMap {
     std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; kNone: not known
     std::vector<Series> waits;            ///< by pattern
     std::vector<Iterations> iterations;   ///< by bin; empty in files of older writers
+    std::vector<Cell> critical = {};      ///< on the critical path; as the cells of a series
     friend bool operator==(const Row&, const Row&) = default;
   };
   std::uint64_t begin_ns = 0, bin_ns = 0;  ///< on the clock of the traces

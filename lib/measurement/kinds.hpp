@@ -60,8 +60,13 @@ enum class EpochKind : std::uint8_t {
   waiting_call,
   gap,              ///< from the exit of the call at the node, or of the root from the thread's start
   stretch_samples,  ///< samples at the node in another stretch than the one that its cell names
+  /// What MPI calls at one call path moved, of processes without a trace (docs/formats.md).
+  call_count,
+  trace_cost,  ///< at the root: what recording calls for time lines took, estimated from timed ones
+  /// At the root: messages to one process by one communicator, of processes without a trace.
+  partner_count,
 };
-inline constexpr int kEpochKinds = 32;
+inline constexpr int kEpochKinds = 35;
 
 /// Bits of the size class of calls with a passive target, and of accesses.
 inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
@@ -92,6 +97,11 @@ inline constexpr std::uint32_t kUnknownStretch = 2;
 /// Of accumulators of stretches.
 constexpr bool is_stretch(EpochKind kind) {
   return kind >= EpochKind::waiting_call && kind <= EpochKind::stretch_samples;
+}
+
+/// Whether their ninth field, `order`, is in files.
+constexpr bool has_order(EpochKind kind) {
+  return is_stretch(kind) || kind == EpochKind::call_count;
 }
 
 /// How a process, and with it its measurement, ended.

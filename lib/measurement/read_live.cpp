@@ -156,7 +156,7 @@ void TreeReader::read_epochs(NodeIndex at) {
          .count = record.count,
          .total_ns = record.total_ns,
          .least_ns = record.least_ns,
-         .squares = of_stretch ? squares_of(kind, record.order) : 0});
+         .squares = has_order(kind) ? squares_of(kind, record.order) : 0});
   }
 }
 

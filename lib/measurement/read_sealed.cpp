@@ -444,8 +444,9 @@ void SealedReader::read_epochs(std::uint32_t index, ThreadProfile& thread) {
     epoch.count = record.varint();
     epoch.total_ns = record.varint();
     epoch.least_ns = record.varint();
-    if (!is_stretch(epoch.kind)) continue;
-    if (!is_known(Stretch{epoch.size_class}, thread)) record.fail("name a call that does not exist");
+    if (!has_order(epoch.kind)) continue;
+    if (is_stretch(epoch.kind) && !is_known(Stretch{epoch.size_class}, thread))
+      record.fail("name a call that does not exist");
     epoch.squares = squares_of(epoch.kind, record.varint());
   }
 }

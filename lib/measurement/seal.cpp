@@ -266,7 +266,7 @@ void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t po
     out_.varint(count);
     out_.varint(load(record->total_ns));
     out_.varint(load(record->least_ns));
-    if (of_stretch) out_.varint(load(record->order));
+    if (has_order(static_cast<EpochKind>(record->kind))) out_.varint(load(record->order));
     out_.end_record();
   }
   out_.end_section();

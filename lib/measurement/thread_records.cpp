@@ -26,8 +26,8 @@ NodeIndex ThreadTree::find_record(RecordTable& table, NodeIndex node, const Epoc
     if (at == kNoNodeIndex) break;
     auto* record = arena_.at<layout::EpochRecord>(at);
     if (record->node == node && record->kind == static_cast<std::uint32_t>(values.kind) &&
-        record->size_class == values.size_class &&
-        (is_stretch(values.kind) || (record->window == values.window && record->peers == values.peers)))
+        (values.kind == EpochKind::call_count || record->size_class == values.size_class) &&
+        (has_order(values.kind) || (record->window == values.window && record->peers == values.peers)))
       return at;
   }
   if (table.count >= most) return kNoNodeIndex;
@@ -114,6 +114,63 @@ void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexc
     const auto length = static_cast<double>(ns);
     const double squares = std::bit_cast<double>(record.order) + length * length;
     std::atomic_ref(record.order).store(std::bit_cast<std::uint64_t>(squares), std::memory_order_relaxed);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at =
+      find_record(stretches_, node, {.kind = EpochKind::call_count}, kStretchAccumulators, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add(record.count, values.calls);
+    add(record.total_ns, values.sent);
+    add(record.least_ns, values.received);
+    if (values.messages != 0) {
+      const std::uint32_t least = record.window == 0 ? values.smallest : record.size_class;
+      std::atomic_ref(record.size_class)
+          .store(values.smallest < least ? values.smallest : least, std::memory_order_relaxed);
+      if (values.largest > record.peers)
+        std::atomic_ref(record.peers).store(values.largest, std::memory_order_relaxed);
+      add(record.window, values.messages);
+      add(record.order, values.bytes);
+    }
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members, std::uint32_t rank,
+                               std::uint64_t messages, std::uint64_t bytes) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(
+      stretches_, root(),
+      {.kind = EpochKind::partner_count, .size_class = rank, .window = communicator, .peers = members},
+      kStretchAccumulators, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add(record.count, messages);
+    add(record.total_ns, bytes);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(stretches_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns},
+                                   kStretchAccumulators, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add_to(record, ns);
     sum += layout::epoch_sum(at, record);
   }
   end_change(sum);

@@ -65,6 +65,16 @@ struct EpochValues {
   std::uint64_t time_ns = 0;
 };
 
+/// What some MPI calls at one call path moved, in bytes.
+struct CallValues {
+  std::uint64_t calls = 0;
+  std::uint64_t messages = 0;  ///< that they sent or received; a process's part in a collective is one
+  std::uint64_t bytes = 0;     ///< of these: the larger of what each gave and got
+  std::uint64_t sent = 0, received = 0;
+  std::uint32_t smallest = 0;  ///< of one message, or the largest number that there is room for
+  std::uint64_t largest = 0;
+};
+
 /// What all trees of a file have in common.
 struct TreeShape {
   std::uint64_t bytes = kTreeBytes;  ///< that one may grow to; at least its first block
@@ -134,6 +144,14 @@ class alignas(4096) ThreadTree {
   /// Adds to that of the gap after the call at `from`, of root() after the thread's start, up to the one at
   /// `to`. Not while the handler may run in this thread.
   void count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept;
+  /// Adds to what the MPI calls at `node` moved. Not while the handler may run in this thread.
+  void count_calls(NodeIndex node, const CallValues& values) noexcept;
+  /// Adds messages that were sent to the process with rank `rank` in MPI_COMM_WORLD by a communicator of so
+  /// many members. Not while the handler may run in this thread.
+  void count_partner(std::uint64_t communicator, std::uint32_t members, std::uint32_t rank,
+                     std::uint64_t messages, std::uint64_t bytes) noexcept;
+  /// Adds to what recording calls for time lines took. Not while the handler may run in this thread.
+  void add_trace_cost(std::uint64_t ns) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
   /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.

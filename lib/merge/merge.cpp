@@ -3,6 +3,7 @@
 #include "blame/one_sided.hpp"
 #include "cct/message.hpp"
 #include "database/writer.hpp"
+#include "exchange/message_exchange.hpp"
 #include "merge/attribution/attribute.hpp"
 #include "merge/attribution/recover_structure.hpp"
 #include "merge/attribution/roles.hpp"
@@ -18,6 +19,7 @@
 #include "merge/input/phase.hpp"
 #include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
+#include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_analyses.hpp"
 #include "merge/timelines/time_lines.hpp"
 #include "merge/values/describe.hpp"
@@ -32,6 +34,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -345,6 +348,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   analysing.step();
   locations = {};
   shape.columns.traced = traced.values.names;
+  if (shape.columns.traced.empty() && found.counts_calls) shape.columns.traced = call_metrics();
   const Plan plan(shape, found.valued, traced.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(), &traced.values);
 
@@ -366,6 +370,10 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   find_waits(comm, accumulation, each_location, experiment);
   find_machine(comm, accumulation.schedules(), each_location, experiment);
   find_gaps(comm, accumulation.gaps(), summaries, experiment);
+  experiment.communication.calls = accumulation.calls().gather(comm);
+  experiment.communication.partners = add_up_partners(
+      exchange::items_at_root(comm, std::span<const waits::PartnerSum>(accumulation.partners())));
+  experiment.quality.tracing_ns = comm.all_sum(accumulation.tracing_ns());
   std::vector<std::string> problems = vain_segments(options, shape, traced);
   files::Readership readership;
   together(comm, [&] {

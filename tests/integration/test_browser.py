@@ -155,7 +155,8 @@ class Browser(unittest.TestCase):
             ("source", ["1", "j", "Enter", "s"], "from the database"),
             ("time", ["7", "Right", "Down"], "rank 1, iteration 1"),
             ("waits", ["8", "Right", "Right"], "wait-at-nxn"),
-            ("efficiency", ["8", "Left", "Left", "Left"], "parallel efficiency"),
+            ("mpi", ["8", "Left", "Left", "Left"], "MPI calls took"),
+            ("efficiency", ["8", "Left"], "parallel efficiency"),
             ("help", ["?"], "EVERYWHERE"),
         ):
             with self.subTest(pane=name):
@@ -172,6 +173,23 @@ class Browser(unittest.TestCase):
                 terminal.keys("7", ">", ">", "Right")
                 terminal.wait_for("70 % waiting")
                 terminal.is_as_expected(f"waiting-{width}")
+                terminal.keys("q")
+                terminal.wait_for("ended 0")
+
+    def test_the_code_over_time_and_procedures_over_ranks_at_three_sizes(self):
+        for width, height in ((80, 24), (120, 40), (200, 60)):
+            with self.subTest(width=width):
+                shutil.rmtree(self.folder / "state", ignore_errors=True)
+                terminal = self.terminal(width, height)
+                terminal.wait_for("WHAT MAKES THEM WAIT")
+                terminal.keys("7", "m")
+                terminal.wait_for("Over time")
+                terminal.keys("c", "o", "d", "e", "Enter")
+                terminal.wait_for("Where each rank spent most of its time")
+                terminal.is_as_expected(f"code-{width}")
+                terminal.keys("6", "m", "m", "m")
+                terminal.wait_for("procedures and MPI calls over ranks")
+                terminal.is_as_expected(f"procedures-{width}")
                 terminal.keys("q")
                 terminal.wait_for("ended 0")
 

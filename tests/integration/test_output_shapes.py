@@ -140,7 +140,7 @@ WHERE = [{"name": text, "idleness_s": number, "share": share}]
 QUALITY = {
     "ranks": whole, "threads": whole, "samples": whole, "partial": whole, "partial_s": number, "bridged": whole, "unresolved": whole,
     "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "cut_short": whole, "unreadable": whole, "sampling_s": number,
-    "sampling_us": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
+    "sampling_us": number, "tracing_s": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
     "unclassified_wait_s": number, "excess_wait_s": number, "traced_ranks": whole, "traces_stopped": whole,
     "unmatched": dict.fromkeys(
         ("sends", "receives", "probes", "collectives", "fences", "epochs", "locks", "completions", "with_unrecorded_processes"), whole
@@ -167,6 +167,7 @@ SHAPES = {
                     "text": text, "confidence": one_of("hint", "likely", "sure"),
                     "losses": dict.fromkeys(("startup_s", "io_s", "serial_s", "uneven_lasting_s", "uneven_drifting_s",
                                              "uneven_intermittent_s", "messages_s", "threads_idle_s"), number)},
+        "idleness": dict.fromkeys(("late_s", "transfer_s", "library_s", "no_processor_s", "threads_s", "undivided_s"), number),
         "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE,
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE}],
         "machine": [{"kind": one_of("oversubscribed", "bound-together", "quota", "slow"), "hosts": [text], "ranks": [whole],
@@ -193,9 +194,11 @@ SHAPES = {
         "outliers": [{"rank": whole, "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
     },
     "communication": {
-        "whole_s": number,
-        "calls": [{"path": path, "calls": whole, "time_s": number, "longest_s": number, "threads": whole, "busiest": LOCATION,
-                   "busiest_s": number, "messages": whole, "message_bytes": whole, "smallest_bytes": whole,
+        "calls": whole, "bytes": whole, "exact": flag, "whole_s": number,
+        "mpi": [{"call": text, "calls": whole, "bytes": whole, "seconds": number, "mean_s": number, "max_s": or_null(number),
+                 "ranks": [whole], "messages": whole, "sent_bytes": whole, "received_bytes": whole}],
+        "paths": [{"path": path, "calls": whole, "bytes": whole, "seconds": number, "mean_s": number, "max_s": or_null(number),
+                   "threads": whole, "busiest": LOCATION, "busiest_s": number, "messages": whole, "smallest_bytes": whole,
                    "largest_bytes": whole, "sent_bytes": whole, "received_bytes": whole}],
         "partners": [{"communicator": whole, "members": whole, "from": whole, "to": whole, "ranks": whole, "messages": whole,
                       "bytes": whole}],
@@ -225,12 +228,12 @@ ORDER = {
     "waits": lambda row: row["seconds"],
     "causes": lambda row: round(1e9 * (row["short_term_s"] + row["long_term_s"])),  # ns: a sum of seconds is rounded
     "hotspots": lambda row: row["cost_s"],
-    "communication": lambda row: row["time_s"],
+    "communication": lambda row: row["seconds"],
     "critical-path": lambda row: row["seconds"],
     "diff": lambda row: abs(row["change"]),
 }
-LISTED = {"critical-path": "paths", "diff": "nodes", "communication": "calls"}
-ON_TRACE = ("causes", "critical-path", "hotspots", "variation", "communication")
+LISTED = {"critical-path": "paths", "diff": "nodes", "communication": "paths"}
+ON_TRACE = ("causes", "critical-path", "hotspots", "variation")
 NO_TABLE = ("report", "info", "efficiency")
 
 
@@ -241,7 +244,7 @@ def rows_of(command, result):
     if command == "variation":
         return [sos for row in result["sos_s"] for sos in row]
     if isinstance(result, dict):
-        return result[{"hot-path": "path", "threads": "values", "diff": "nodes", "communication": "calls"}[command]]
+        return result[{"hot-path": "path", "threads": "values", "diff": "nodes", "communication": "paths"}[command]]
     return result
 
 
@@ -253,7 +256,7 @@ class Answers:
         answers = {}
         for command, shape in SHAPES.items():
             words = {"threads": ["c0"], "diff": [database]}.get(command, [])
-            if command in ON_TRACE and not traced:
+            if not traced and (command in ON_TRACE or (command == "communication" and ranks == 0)):
                 done = harness.run([harness.VIEWER, database, command, "--format", "json"], expect=1)
                 self.assertEqual(done.stdout, "")
                 self.assert_one_line(done.stderr, f"viewer-cli: {command}: ", "--trace" if ranks > 0 else "no MPI ranks")

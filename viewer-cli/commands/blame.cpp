@@ -39,7 +39,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   const std::vector<Blamed> blamed = find_blamed(figures);
   const double idle = idleness_of(figures);
   if (blamed.empty()) {
-    out << "No idleness, hence no blame.\n";
+    out << "No waiting, hence no blame.\n";
     return;
   }
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
@@ -105,7 +105,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
             time(suspect.excess_ns) + " above the others' average, explains " + time(suspect.explains_ns) +
-            " of the idleness below " +
+            " of the waiting inside " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
     text += ' ' + mending_phrase(facts, screen.unicode);
     if (const std::string doubt = confidence_phrase(experiment, facts); !doubt.empty())

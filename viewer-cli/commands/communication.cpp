@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,19 +40,30 @@ double mean(std::uint64_t sum, std::uint64_t number) {
   return number == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(number);
 }
 
+Table::Cell longest(std::uint64_t ns) {
+  return ns == 0 ? Table::Cell() : Table::Cell(seconds_of(ns));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 /// What all measured threads spent in the run.
 double whole_seconds(const database::Contents& experiment) {
   return total_seconds(experiment, "REALTIME");
 }
 
-CallTraffic sum_of(const std::vector<CallTraffic>& calls) {
-  CallTraffic all;
-  for (const CallTraffic& call : calls) {
+MpiCall sum_of(const std::vector<MpiCall>& calls) {
+  MpiCall all;
+  for (const MpiCall& call : calls) {
     all.calls += call.calls;
     all.ns += call.ns;
     all.messages += call.messages;
-    all.sent_bytes += call.sent_bytes;
-    all.received_bytes += call.received_bytes;
+    all.sent += call.sent;
+    all.received += call.received;
   }
   return all;
 }
@@ -68,57 +80,62 @@ std::string ranks_name(std::int32_t first, std::uint32_t ranks) {
   return std::to_string(first) + '-' + std::to_string(first + static_cast<std::int64_t>(ranks) - 1);
 }
 
-/// The rows of numbers on calls: a heading, then one row per call path.
+/// A message's bytes over the time of the calls that moved it: `1.25 GB/s`.
+std::string rate(std::uint64_t moved, std::uint64_t ns) {
+  if (moved == 0 || ns == 0) return {};
+  return bytes(static_cast<double>(moved) / seconds_of(ns)) + "/s";
+}
+
+/// The numbers on calls, a row for each function or call path.
 class CallRows {
  public:
-  CallRows(std::ostream& out, const Screen& screen, const database::Contents& experiment)
-      : out_(out), screen_(screen), experiment_(experiment), whole_(whole_seconds(experiment)) {}
+  CallRows(const Screen& screen, const database::Contents& experiment)
+      : screen_(screen), whole_(whole_seconds(experiment)) {}
 
-  void heading() const {
+  [[nodiscard]] std::string heading() const {
     std::string line;
     for (std::size_t i = 0; i < kHeadings.size(); ++i) line += align_right(kHeadings[i], kWidths[i]);
-    out_ << screen_.dim(line + "  call") << '\n';
+    return line;
   }
-  void row(const CallTraffic& call) const {
-    const std::array<std::string, 8> cells = {
+  template <class Call>
+  [[nodiscard]] std::string numbers(const Call& call, std::uint64_t moved) const {
+    const std::array<std::string, 7> cells = {
         duration(seconds_of(call.ns), screen_.unicode),
-        whole_ > 0 ? percent(seconds_of(call.ns) / whole_) : std::string(),
+        whole_ > 0 ? round_percent(seconds_of(call.ns) / whole_) : std::string(),
         grouped(static_cast<double>(call.calls)),
         duration(mean(call.ns, call.calls) / 1e9, screen_.unicode),
-        duration(seconds_of(call.longest_ns), screen_.unicode),
-        call.messages == 0 ? std::string() : bytes(mean(call.message_bytes, call.messages)),
-        call.sent_bytes == 0 ? std::string() : bytes(static_cast<double>(call.sent_bytes)),
-        call.received_bytes == 0 ? std::string() : bytes(static_cast<double>(call.received_bytes))};
+        call.longest_ns == 0 ? std::string() : duration(seconds_of(call.longest_ns), screen_.unicode),
+        call.messages == 0 ? std::string() : bytes(mean(moved, call.messages)),
+        rate(moved, call.ns)};
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) line += align_right(cells[i], kWidths[i]);
-    const std::size_t left = screen_.width > columns(line) + 12 ? screen_.width - columns(line) - 2 : 10;
-    out_ << line << "  " << screen_.bold(procedure_name(experiment_, call.context, left, screen_.unicode))
-         << '\n'
-         << screen_.dim(
-                std::string(4, ' ') +
-                wrap(path_text(experiment_, call.context, screen_) + whose(call), screen_.width, 4, 4))
-         << '\n';
+    return line;
   }
 
  private:
-  static constexpr std::array<const char*, 8> kHeadings = {"time",    "of run", "calls", "mean",
-                                                           "longest", "size",   "sent",  "received"};
-  static constexpr std::array<std::size_t, 8> kWidths = {9, 9, 12, 9, 9, 9, 9, 10};
+  static constexpr std::array<const char*, 7> kHeadings = {"time",    "of run", "calls", "mean",
+                                                           "longest", "size",   "rate"};
+  static constexpr std::array<std::size_t, 7> kWidths = {8, 10, 11, 8, 8, 8, 10};
 
-  [[nodiscard]] std::string whose(const CallTraffic& call) const {
-    const std::array<std::uint32_t, 1> busiest = {call.busiest};
-    if (call.threads == 1) return "  on " + keep(threads_phrase(experiment_, busiest));
-    const std::string threads = are_ranks(experiment_, busiest) ? "rank" : "thread";
-    return "  on " + keep(counted(call.threads, threads)) + ", most on " +
-           keep(threads_phrase(experiment_, busiest)) + ' ' +
-           keep('(' + duration(seconds_of(call.busiest_ns), screen_.unicode) + ')');
-  }
-
-  std::ostream& out_;
   const Screen& screen_;
-  const database::Contents& experiment_;
   double whole_;
 };
+
+std::string moved_phrase(std::uint64_t sent, std::uint64_t received) {
+  std::string text;
+  if (sent != 0) text += ", sent " + keep(bytes(static_cast<double>(sent)));
+  if (received != 0) text += ", received " + keep(bytes(static_cast<double>(received)));
+  return text;
+}
+
+std::string busiest_phrase(const database::Contents& experiment, const CallTraffic& call, bool unicode) {
+  const std::array<std::uint32_t, 1> busiest = {call.busiest};
+  if (call.threads == 1) return "on " + keep(threads_phrase(experiment, busiest));
+  const std::string threads = are_ranks(experiment, busiest) ? "rank" : "thread";
+  return "on " + keep(counted(call.threads, threads)) + ", most on " +
+         keep(threads_phrase(experiment, busiest)) + ' ' +
+         keep('(' + duration(seconds_of(call.busiest_ns), unicode) + ')');
+}
 
 /// Rows of one communicator, or of all.
 class PartnerRows {
@@ -223,28 +240,120 @@ void write_partners(std::ostream& out, const Screen& screen, const std::vector<P
     out << "and " << counted(all.size() - shown, "communicator") << " more (--format json)\n";
 }
 
+/// Of a few kinds of calls.
+void write_functions(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     const std::vector<MpiCall>& calls) {
+  const CallRows rows(screen, experiment);
+  out << screen.dim(rows.heading() + "  call") << '\n';
+  for (const MpiCall& call : calls) {
+    const std::string threads = are_ranks(experiment, call.locations) ? "rank" : "thread";
+    const std::string who = call.locations.empty() ? "" : ", " + counted(call.locations.size(), threads);
+    out << rows.numbers(call, call.bytes) << "  " << screen.bold(call.name) << who << '\n';
+  }
+}
+
+void write_paths(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  const std::vector<CallTraffic>& calls = experiment.communication().calls;
+  const CallRows rows(screen, experiment);
+  out << '\n' << screen.dim(rows.heading() + "  call path") << '\n';
+  double all_ns = 0;
+  for (const CallTraffic& call : calls) all_ns += static_cast<double>(call.ns);
+  const std::size_t shown = rows_to_show(calls, all_ns, [](const CallTraffic& call) { return call.ns; });
+  for (std::size_t i = 0; i < shown; ++i) {
+    const CallTraffic& call = calls[i];
+    out << rows.numbers(call, call.message_bytes) << "  "
+        << screen.bold(mpi_call_name(experiment, call.context)) << '\n'
+        << screen.dim(std::string(4, ' ') + wrap(call_details(experiment, call, screen), screen.width, 4, 4))
+        << '\n';
+  }
+  if (shown < calls.size()) out << "and " << calls.size() - shown << " more (--format csv or json)\n";
+}
+
 }  // namespace
+
+std::string call_details(const database::Contents& experiment, const CallTraffic& call,
+                         const Screen& screen) {
+  return path_text(experiment, call.context, screen) + "  " +
+         busiest_phrase(experiment, call, screen.unicode) +
+         moved_phrase(call.sent_bytes, call.received_bytes);
+}
+
+std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
+                                        const std::vector<MpiCall>& calls) {
+  std::ostringstream text;
+  write_functions(text, screen, experiment, calls);
+  return lines_of(text.str());
+}
+
+std::vector<std::string> partner_lines(const Screen& screen, const database::Contents& experiment) {
+  std::ostringstream text;
+  if (!experiment.communication().partners.empty())
+    write_partners(text, screen, experiment.communication().partners);
+  return lines_of(text.str());
+}
+
+std::string communication_summary(const database::Contents& experiment, const std::vector<MpiCall>& calls,
+                                  bool unicode) {
+  const MpiCall all = sum_of(calls);
+  const double whole = whole_seconds(experiment);
+  std::string text =
+      keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), unicode));
+  if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
+  text += ". They sent " + keep(bytes(static_cast<double>(all.sent))) + " and received " +
+          keep(bytes(static_cast<double>(all.received))) + '.';
+  return text;
+}
+
+std::string communication_note(const database::Contents& experiment) {
+  if (!counted_without_trace(experiment)) return {};
+  return "Counted without a trace: times are those of the samples in these calls, what nonblocking receives "
+         "bring is not counted, and one-sided operations have no partners. hpcrun-lite --trace tells all of "
+         "it "
+         "exactly.";
+}
 
 Table calls_table(const database::Contents& experiment) {
   Table table{{{"path"},
                {"calls"},
-               {"time_s"},
-               {"longest_s"},
+               {"bytes"},
+               {"seconds"},
+               {"mean_s"},
+               {"max_s"},
                {"threads"},
                {"busiest"},
                {"busiest_s"},
                {"messages"},
-               {"message_bytes"},
                {"smallest_bytes"},
                {"largest_bytes"},
                {"sent_bytes"},
                {"received_bytes"}},
               {}};
   for (const CallTraffic& call : experiment.communication().calls) {
-    table.rows.push_back(
-        {Table::Path{call.context}, call.calls, seconds_of(call.ns), seconds_of(call.longest_ns),
-         std::uint64_t{call.threads}, Table::Thread{call.busiest}, seconds_of(call.busiest_ns), call.messages,
-         call.message_bytes, call.smallest, call.largest, call.sent_bytes, call.received_bytes});
+    table.rows.push_back({Table::Path{call.context}, call.calls, call.message_bytes, seconds_of(call.ns),
+                          mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
+                          std::uint64_t{call.threads}, Table::Thread{call.busiest},
+                          seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
+                          call.sent_bytes, call.received_bytes});
+  }
+  return table;
+}
+
+Table functions_table(const std::vector<MpiCall>& calls) {
+  Table table{{{"call"},
+               {"calls"},
+               {"bytes"},
+               {"seconds"},
+               {"mean_s"},
+               {"max_s"},
+               {"ranks"},
+               {"messages"},
+               {"sent_bytes"},
+               {"received_bytes"}},
+              {}};
+  for (const MpiCall& call : calls) {
+    table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
+                          mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
+                          Table::Ranks{call.locations}, call.messages, call.sent, call.received});
   }
   return table;
 }
@@ -258,30 +367,29 @@ Table partners_table(const database::Contents& experiment) {
   return table;
 }
 
-Json communication_json(const database::Contents& experiment) {
-  return {{"whole_s", whole_seconds(experiment)},
-          {"calls", to_json(experiment, calls_table(experiment))},
-          {"partners", to_json(experiment, partners_table(experiment))}};
+Json communication_json(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const std::vector<MpiCall> calls = mpi_calls(figures);
+  const MpiCall all = sum_of(calls);
+  return {{"calls", all.calls},
+          {"bytes", all.sent},
+          {"exact", !counted_without_trace(experiment)},
+          {"whole_s", whole_seconds(experiment)},
+          {"mpi", to_json(experiment, functions_table(calls))},
+          {"partners", to_json(experiment, partners_table(experiment))},
+          {"paths", to_json(experiment, calls_table(experiment))}};
 }
 
-void write_communication(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const Communication& communication = experiment.communication();
-  const CallTraffic all = sum_of(communication.calls);
-  const double whole = whole_seconds(experiment);
-  std::string text =
-      keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), screen.unicode));
-  if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
-  text += ". They sent " + keep(bytes(static_cast<double>(all.sent_bytes))) + " and received " +
-          keep(bytes(static_cast<double>(all.received_bytes))) + '.';
-  out << wrap(text, screen.width) << "\n\n";
-  const CallRows rows(out, screen, experiment);
-  rows.heading();
-  const std::size_t shown = rows_to_show(communication.calls, static_cast<double>(all.ns),
-                                         [](const CallTraffic& call) { return call.ns; });
-  for (std::size_t i = 0; i < shown; ++i) rows.row(communication.calls[i]);
-  if (shown < communication.calls.size())
-    out << "and " << communication.calls.size() - shown << " more (--format csv or json)\n";
-  if (!communication.partners.empty()) write_partners(out, screen, communication.partners);
+void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const std::vector<MpiCall> calls = mpi_calls(figures);
+  out << wrap(communication_summary(experiment, calls, screen.unicode), screen.width) << "\n\n";
+  write_functions(out, screen, experiment, calls);
+  write_paths(out, screen, experiment);
+  if (!experiment.communication().partners.empty())
+    write_partners(out, screen, experiment.communication().partners);
+  if (const std::string note = communication_note(experiment); !note.empty())
+    out << '\n' << screen.dim(wrap(note, screen.width)) << '\n';
 }
 
 }  // namespace culprit::viewer

@@ -1,19 +1,40 @@
 #pragma once
 
 #include "commands/table.hpp"
+#include "findings/mpi_calls.hpp"
 #include "text/screen.hpp"
+#include "views/figures.hpp"
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 // What MPI calls took and moved, and between whom (`communication`).
 namespace culprit::viewer {
 
 /// A row per call path.
 Table calls_table(const database::Contents& experiment);
+/// A row per MPI function.
+Table functions_table(const std::vector<MpiCall>& calls);
 /// A row per pair of ranks, and communicator.
 Table partners_table(const database::Contents& experiment);
-/// Both, and the time that shares are of.
-Json communication_json(const database::Contents& experiment);
-void write_communication(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+/// All of them, and the time that shares are of. `figures` must be over all threads, here and below.
+Json communication_json(const views::Figures& figures);
+void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures);
+
+// Its parts, for the browser.
+/// `8 000 MPI calls took 4.00 s, ...`.
+std::string communication_summary(const database::Contents& experiment, const std::vector<MpiCall>& calls,
+                                  bool unicode);
+/// What is not known without a trace; empty with one.
+std::string communication_note(const database::Contents& experiment);
+/// A heading and a line for each function.
+std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
+                                        const std::vector<MpiCall>& calls);
+/// Where a call path is, who calls it, and what it moves.
+std::string call_details(const database::Contents& experiment, const database::CallTraffic& call,
+                         const Screen& screen);
+/// Who sends to whom, by communicator; empty where that is not known.
+std::vector<std::string> partner_lines(const Screen& screen, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

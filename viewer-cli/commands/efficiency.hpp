@@ -29,20 +29,21 @@ struct EfficiencyFigure {
   bool exact;                        ///< time lines alone tell it
   const char *name, *formula;        ///< in text
   const char *short_name, *meaning;  ///< in the browser
+  const char* when_low;              ///< what that means, there
 };
 inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
     {&Efficiency::parallel, "parallel", false, "parallel efficiency", "mean useful time / run time",
-     "parallel efficiency", "mean useful time / run time"},
+     "parallel efficiency", "mean useful time / run time", ""},
     {&Efficiency::load_balance, "load_balance", false, "  load balance", "mean / largest useful time",
-     "  load balance", "mean / largest useful time: low, some ranks work more"},
+     "  load balance", "mean / largest useful time", "some ranks work more"},
     {&Efficiency::communication, "communication", false, "  communication efficiency",
-     "largest useful time / run time", "  communication",
-     "largest useful time / run time: low, even the busiest rank waits"},
+     "largest useful time / run time", "  communication", "largest useful time / run time",
+     "even the busiest rank waits"},
     {&Efficiency::serialization, "serialization", true, "    serialization",
-     "communication / transfer efficiency", "    serialization",
-     "what an ideal network would reach: low, ranks depend on each other"},
+     "communication / transfer efficiency", "    serialization", "what an ideal network would reach",
+     "ranks depend on each other"},
     {&Efficiency::transfer, "transfer", true, "    transfer", "with an instant network / measured",
-     "    transfer", "with an instant network / measured: low, data moves too long"},
+     "    transfer", "with an instant network / measured", "data moves too long"},
 }};
 
 /// Ranks 0: nothing to tell (no rank, or no time).

@@ -44,6 +44,9 @@ std::string of_long(const SegmentMetric& metric, bool unicode) {
 }  // namespace
 
 std::string name_segments(const database::Contents& experiment, const Variation& variation) {
+  if (is_loop(experiment, variation))
+    return "Iterations of the " + scope_phrase(experiment, variation.context, false, kWholeName, true) +
+           ", recognised by their sequence of MPI calls";
   return variation.marked ? std::string("Iterations that the program marked")
                           : "Invocations of " +
                                 label(views::frame_of(experiment, experiment.contexts[variation.context])) +
@@ -52,7 +55,7 @@ std::string name_segments(const database::Contents& experiment, const Variation&
 
 std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,
                          std::uint32_t segment) {
-  std::string name = std::string(segment_name(variation)) + ' ' + std::to_string(segment);
+  std::string name = std::string(segment_name(experiment, variation)) + ' ' + std::to_string(segment);
   if (line_up(variation)) return name;
   const auto row = std::ranges::find(variation.rows, rank, &Variation::Row::rank);
   if (row == variation.rows.end()) return name;
@@ -105,7 +108,7 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
   }
   std::set<std::pair<std::int32_t, std::uint32_t>> took_long;
   for (const Variation::Outlier& one : variation.outliers) took_long.emplace(one.rank, one.segment);
-  out << "\nUnusually high (" << counted(high.size(), segment_name(variation)) << "):\n";
+  out << "\nUnusually high (" << counted(high.size(), segment_name(experiment, variation)) << "):\n";
   const std::size_t width = say(high.front().value).size();
   const RowWriter rows(out, screen, experiment, high.front().value);
   for (std::size_t i = 0; i < std::min(high.size(), kHighShown); ++i) {

@@ -1,6 +1,7 @@
 #include "commands/report_json.hpp"
 
 #include "commands/blame.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
@@ -72,8 +73,14 @@ Json varying_gaps_json(const database::Contents& experiment) {
   return array;
 }
 
-Json verdict_json(const views::Figures& figures, const Diagnosis& diagnosis) {
-  const Verdict verdict = find_verdict(figures, diagnosis, kWholeName, true);
+Json idleness_json(const views::Figures& figures, const Diagnosis& diagnosis, const Losses& losses) {
+  const IdlenessParts parts = divide_idleness(figures, diagnosis, losses);
+  return {{"late_s", parts.late_s},       {"transfer_s", parts.transfer_s},
+          {"library_s", parts.library_s}, {"no_processor_s", parts.no_processor_s},
+          {"threads_s", parts.threads_s}, {"undivided_s", parts.undivided_s}};
+}
+
+Json verdict_json(const Verdict& verdict) {
   const Losses& losses = verdict.losses;
   return {{"kind", verdict_name(verdict.kind)},
           {"text", wrap(verdict.text, std::numeric_limits<std::size_t>::max())},
@@ -109,6 +116,7 @@ Json quality_json(const database::Contents& experiment) {
           {"unreadable", quality.unreadable},
           {"sampling_s", seconds_of(quality.handler_ns)},
           {"sampling_us", sampling_microseconds(quality)},
+          {"tracing_s", seconds_of(quality.tracing_ns)},
           {"slowed_threads", quality.slowed},
           {"slowest_period_s",
            seconds_of(experiment.run.period_ns << std::min<std::uint64_t>(quality.most_halvings, 63))},
@@ -120,9 +128,10 @@ Json quality_json(const database::Contents& experiment) {
           {"unmatched", unmatched_json(experiment.trace().unmatched)}};
 }
 
-Json report_json(const views::Figures& figures) {
+Json report_json(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
-  const Diagnosis diagnosis = diagnose(figures);
+  const Diagnosis diagnosis = diagnose(figures, without_startup);
+  const Verdict verdict = find_verdict(figures, diagnosis, kWholeName, true);
   Json roles = Json::array();
   for (const RoleIdleness& role : diagnosis.roles) {
     roles.push_back({{"role", experiment.roles[role.role].name},
@@ -132,7 +141,8 @@ Json report_json(const views::Figures& figures) {
                      {"total_s", role.total_s},
                      {"where", where_json(role.where, role.idle_s)}});
   }
-  return {{"verdict", verdict_json(figures, diagnosis)},
+  return {{"verdict", verdict_json(verdict)},
+          {"idleness", idleness_json(figures, diagnosis, verdict.losses)},
           {"idle_share", diagnosis.idle_share()},
           {"idle_s", diagnosis.idle_s},
           {"total_s", diagnosis.total_s},

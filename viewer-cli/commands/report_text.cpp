@@ -5,9 +5,12 @@
 #include "commands/rows.hpp"
 #include "findings/common_cause.hpp"
 #include "findings/coverage.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/machine.hpp"
+#include "findings/message_patterns.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
+#include "findings/segment_picture.hpp"
 #include "findings/suspect_names.hpp"
 #include "findings/varying_gaps.hpp"
 #include "findings/verdict.hpp"
@@ -40,14 +43,15 @@ constexpr std::size_t kProse = 110;  // longer lines are hard to read
 
 class Report {
  public:
-  Report(std::ostream& out, const Screen& screen, const views::Figures& figures, const std::string& database)
+  Report(std::ostream& out, const Screen& screen, const views::Figures& figures, const std::string& database,
+         bool without_startup)
       : out_(out),
         screen_(screen),
         width_(std::min(screen.width, kProse)),
         figures_(figures),
         experiment_(figures.experiment()),
         database_(database),
-        diagnosis_(diagnose(figures)),
+        diagnosis_(diagnose(figures, without_startup)),
         verdict_(find_verdict(figures, diagnosis_, width_ / 2, screen.unicode)),
         names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
 
@@ -61,6 +65,7 @@ class Report {
       if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
       if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
+      messages();
       if (traced()) time_lines();
       if (!healthy) work();
       busy_machine();
@@ -129,8 +134,23 @@ class Report {
     std::string text = share(diagnosis_.idle_share()) + " of the run is waiting (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
-    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
+    if (diagnosis_.idle_share() < kWorthTelling) {
+      text += ' ' + little_idleness_phrase(experiment_);
+    } else if (const std::string parts =
+                   idleness_parts_phrase(divide_idleness(figures_, diagnosis_, verdict_.losses));
+               !parts.empty()) {
+      text += " It is " + parts + '.';
+    }
+    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out of all figures.";
     say(text);
+  }
+
+  /// What of communication itself takes time.
+  void messages() {
+    const std::vector<std::string> phrases =
+        message_pattern_phrases(figures_, diagnosis_, width_ / 3, screen_.unicode);
+    if (!phrases.empty()) out_ << '\n';
+    for (const std::string& phrase : phrases) say(phrase);
   }
 
   /// `79 % of that in MPI_Allreduce, 12 % in MPI_Wait`.
@@ -418,7 +438,7 @@ class Report {
     const database::Variation& variation = experiment_.trace().variations.front();
     if (variation.outliers.empty()) return "";
     const database::Variation::Outlier& first = variation.outliers.front();
-    const std::string what = variation.marked ? "iteration" : "invocation";
+    const std::string what = segment_name(experiment_, variation);
     return " " + keep(counted(variation.outliers.size(), what)) +
            (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
            time(seconds_of(variation.median_ns)) + ", the longest " +
@@ -458,8 +478,8 @@ class Report {
 }  // namespace
 
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
-                  const std::string& database) {
-  Report(out, screen, figures, database).write();
+                  const std::string& database, bool without_startup) {
+  Report(out, screen, figures, database, without_startup).write();
 }
 
 }  // namespace culprit::viewer

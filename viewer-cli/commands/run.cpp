@@ -111,11 +111,16 @@ void run_critical_path(std::ostream& out, const Screen& screen, const database::
       [&] { write_csv(out, experiment, critical_path_table(experiment)); });
 }
 
-void run_communication(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                       Format format) {
+/// Without time lines, calls are counted all the same.
+void run_communication(std::ostream& out, const Screen& screen, const views::Source& source,
+                       const Invocation& invocation) {
+  const database::Contents& experiment = source.experiment();
+  if (experiment.communication().calls.empty())
+    require_trace(experiment, "communication", invocation.database);
+  const views::Figures figures(source);
   write_as(
-      format, out, [&] { write_communication(out, screen, experiment); },
-      [&] { return communication_json(experiment); },
+      invocation.format, out, [&] { write_communication(out, screen, figures); },
+      [&] { return communication_json(figures); },
       [&] { write_csv(out, experiment, calls_table(experiment)); });
 }
 
@@ -137,10 +142,6 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
     case Command::hotspots:
       run("hotspots", kHotspots);
       break;
-    case Command::communication:
-      require_trace(experiment, "communication", invocation.database);
-      run_communication(out, screen, experiment, invocation.format);
-      break;
     default:
       require_trace(experiment, "variation", invocation.database);
       run_variation(out, screen, experiment, invocation);
@@ -155,9 +156,9 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
   switch (invocation.command) {
     case Command::report:
       if (json) {
-        out << write(report_json(views::Figures(source)));
+        out << write(report_json(views::Figures(source), invocation.without_startup));
       } else {
-        write_report(out, screen, views::Figures(source), invocation.database);
+        write_report(out, screen, views::Figures(source), invocation.database, invocation.without_startup);
       }
       break;
     case Command::view:
@@ -182,8 +183,10 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
     case Command::critical_path:
     case Command::hotspots:
     case Command::variation:
-    case Command::communication:
       run_on_trace(out, screen, source.experiment(), invocation);
+      break;
+    case Command::communication:
+      run_communication(out, screen, source, invocation);
       break;
     case Command::efficiency:
       if (json) {

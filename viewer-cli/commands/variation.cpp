@@ -33,7 +33,8 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
     out << "\nNone of them took unusually long.\n";
     return;
   }
-  out << "\nUnusually long (" << counted(variation.outliers.size(), segment_name(variation)) << "):\n";
+  out << "\nUnusually long (" << counted(variation.outliers.size(), segment_name(experiment, variation))
+      << "):\n";
   const RowWriter rows(out, screen, experiment, variation.outliers.front().sos_ns);
   const std::size_t shown = std::min(kOutliersShown, variation.outliers.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -100,7 +101,7 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
     rows.push_back(std::move(sos));
     ranks.push_back(row.rank);
   }
-  Json json = {{"segment", variation.marked ? "iteration" : "procedure"},
+  Json json = {{"segment", variation.marked || is_loop(experiment, variation) ? "iteration" : "procedure"},
                {"path", variation.context == database::kNone ? Json::array()
                                                              : path_json(experiment, variation.context)},
                {"invocations", variation.marked ? "marked" : "inferred"},

@@ -36,7 +36,7 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
   const std::string none = "No waits of one-sided communication or of threads.";
   if (experiment.run.ranks == 0) return "No waits of threads for each other.";
   if (experiment.trace().traced > 0) return none + ' ' + no_waits_phrase(experiment);
-  return none + " Waits for messages and in collectives are in the views, as idleness" +
+  return none + " Waits for messages and in collectives are in the views, as waiting" +
          (are_ranks_comparable(experiment) ? "; measured with hpcrun-lite --trace they are listed here."
                                            : ".");
 }

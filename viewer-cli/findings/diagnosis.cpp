@@ -4,9 +4,11 @@
 
 #include "views/column.hpp"
 #include "views/frame.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace culprit::viewer {
 namespace {
@@ -31,22 +33,35 @@ std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
   return result;
 }
 
-/// Idleness of each role, and where; fills what `diagnosis` says of the whole run.
+/// Idleness of each role, and where; fills what `diagnosis` says of the whole run. What lies in `left_out`
+/// does not count.
 void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
-                  Diagnosis& diagnosis) {
+                  std::span<const ContextId> left_out, Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
   std::map<std::string, double> everywhere;
+  const auto counts = [&](ContextId context) {
+    return std::ranges::none_of(left_out, [&](ContextId start_up) {
+      return start_up <= context && context < experiment.contexts[start_up].end;
+    });
+  };
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     RoleIdleness part;
     part.role = role;
     part.threads = experiment.roles[role].threads;
     part.total_s = seconds(figures.context(role, time, 0, true).sum);
     part.idle_s = idleness ? seconds(figures.context(role, *idleness, 0, true).sum) : 0;
+    for (const ContextId context : left_out) {
+      part.total_s -= seconds(figures.context(role, time, context, true).sum);
+      if (idleness) part.idle_s -= seconds(figures.context(role, *idleness, context, true).sum);
+    }
+    part.total_s = std::max(part.total_s, 0.0);
+    part.idle_s = std::max(part.idle_s, 0.0);
     std::map<std::string, double> here;
     for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
       if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
       const double idle = seconds(figures.context(role, *idleness, context, true).sum);
-      if (idle > 0) here[label(views::frame_of(experiment, experiment.contexts[context]))] += idle;
+      if (idle > 0 && counts(context))
+        here[label(views::frame_of(experiment, experiment.contexts[context]))] += idle;
     }
     for (const auto& [name, value] : here) everywhere[name] += value;
     part.where = sorted(here);
@@ -230,13 +245,16 @@ std::vector<Charged> suspects_below(const database::Contents& experiment, const 
   return result;
 }
 
-Diagnosis diagnose(const views::Figures& figures) {
+Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
   Diagnosis diagnosis;
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
   if (!time || experiment.contexts.empty()) return diagnosis;
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
-  add_idleness(figures, *time, idleness, diagnosis);
+  std::vector<ContextId> left_out;
+  if (without_startup) left_out = views::mpi_start_up(experiment);
+  diagnosis.without_startup = without_startup;
+  add_idleness(figures, *time, idleness, left_out, diagnosis);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures);
   return diagnosis;

@@ -59,6 +59,7 @@ database::Confidence confidence_of(const SuspectFacts& facts);
 /// What the report says, in figures.
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
+  bool without_startup = false;  ///< what MPI_Init and MPI_Finalize took is no part of any of it
   std::vector<RoleIdleness> roles;
   std::vector<IdleIn> where;   ///< over all roles, most first
   std::vector<Blamed> blamed;  ///< most idleness first
@@ -96,8 +97,9 @@ class Waiters {
 /// Compares a suspect's threads with the others of their role; reads per-thread values.
 SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect);
 
-/// Everything that the report says. `figures` must be over all threads.
-Diagnosis diagnose(const views::Figures& figures);
+/// Everything that the report says. `figures` must be over all threads. `without_startup`: without MPI_Init
+/// and MPI_Finalize.
+Diagnosis diagnose(const views::Figures& figures, bool without_startup = false);
 
 /// The part of a blamed context's idleness that is reached only through scopes with too few samples to tell
 /// whether they are balanced: 0 to 1.

@@ -96,8 +96,9 @@ class Measurement {
     double waiting_s = 0;
     for (const IdleIn& call : diagnosis_.where)
       (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
-    const std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
+    std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
     const std::vector<ContextId> io = calls_below(experiment_, 0, Call::io);
+    if (diagnosis_.without_startup) startup.clear();
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = sum_of(io, time_);
     left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_) - sum_of(io, idleness_));

@@ -121,7 +121,7 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   if (!slow && times.work_s > 0)
     text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) + " of their work";
   if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
-    text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of idleness";
+    text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
   if (!slow && times.preempted_in_waits_s >= kWorthSaying * idle_s && times.preempted_in_waits_s > 0)
     text += ". In MPI calls and waits they lacked one for another " + time(times.preempted_in_waits_s) +
             ", and may have noticed messages late";

@@ -18,8 +18,15 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+/// Samples at addresses that have no name.
+std::string addresses_text(std::uint64_t part, std::uint64_t whole) {
+  if (part == 0) return "none unresolved";
+  return keep(grouped(static_cast<double>(part))) + (part == 1 ? " address" : " addresses") +
+         " without a name" + keep(" (" + percent(share(part, whole)) + ')');
+}
+
 std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::string& what) {
-  if (part == 0) return what == "unresolved" ? "none unresolved" : "no " + what;
+  if (part == 0) return "no " + what;
   return keep(grouped(static_cast<double>(part))) + ' ' + what +
          keep(" (" + percent(share(part, whole)) + ')');
 }
@@ -154,8 +161,8 @@ std::string quality_text(const database::Contents& experiment) {
     text += keep(" at " + grouped(kNsPerSecond / static_cast<double>(experiment.run.period_ns)) + "/s");
   }
   text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", ";
-  if (quality.bridged > 0) text += keep(grouped(static_cast<double>(quality.bridged)) + " bridged") + ", ";
-  text += count_and_share(quality.unresolved, quality.samples, "unresolved") + ", " +
+  if (quality.bridged > 0) text += keep(counted(quality.bridged, "stack") + " partly reconstructed") + ", ";
+  text += addresses_text(quality.unresolved, quality.samples) + ", " +
           (quality.dropped == 0 ? "none dropped"
                                 : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
   if (quality.clock_violations > 0) {
@@ -165,6 +172,9 @@ std::string quality_text(const database::Contents& experiment) {
   }
   if (const std::string share = sampling_share_text(experiment); !share.empty())
     text += "; sampling took " + share;
+  if (const double time = total_seconds(experiment, "REALTIME"); quality.tracing_ns > 0 && time > 0)
+    text += "; tracing took " + keep(percent(static_cast<double>(quality.tracing_ns) / kNsPerSecond / time)) +
+            " of the time";
   return text + '.';
 }
 

@@ -102,7 +102,7 @@ class Picture {
 /// What the columns are.
 std::string columns_text(const Screen& screen, const database::Contents& experiment,
                          const Variation& variation, const Picture& picture) {
-  const std::string name = segment_name(variation);
+  const std::string name = segment_name(experiment, variation);
   if (line_up(variation)) return keep(counted(picture.segments(), name));
   const std::string differ = "their number differs between ranks (" + numbers_of_segments(variation) + ")";
   if (!have_begins(variation))
@@ -124,8 +124,13 @@ SegmentRows sos_times(const Variation& variation) {
   return rows;
 }
 
-const char* segment_name(const Variation& variation) {
-  return variation.marked ? "iteration" : "invocation";
+bool is_loop(const database::Contents& experiment, const Variation& variation) {
+  return !variation.marked && variation.context != database::kNone &&
+         experiment.contexts[variation.context].kind == database::ContextKind::loop;
+}
+
+const char* segment_name(const database::Contents& experiment, const Variation& variation) {
+  return variation.marked || is_loop(experiment, variation) ? "iteration" : "invocation";
 }
 
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,

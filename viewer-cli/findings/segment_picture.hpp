@@ -16,8 +16,11 @@ using SegmentRows = std::vector<std::span<const std::uint64_t>>;
 
 [[nodiscard]] SegmentRows sos_times(const database::Variation& variation);
 
-/// `iteration` or `invocation`.
-[[nodiscard]] const char* segment_name(const database::Variation& variation);
+/// `iteration` (the program's, or of a loop) or `invocation`.
+[[nodiscard]] const char* segment_name(const database::Contents& experiment,
+                                       const database::Variation& variation);
+/// Whether the segments are iterations of a loop.
+[[nodiscard]] bool is_loop(const database::Contents& experiment, const database::Variation& variation);
 
 /// What is drawn of segments.
 struct SegmentFigures {

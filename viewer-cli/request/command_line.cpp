@@ -54,7 +54,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 18> kUses = {{
+const std::array<OptionUse, 19> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -69,6 +69,7 @@ const std::array<OptionUse, 18> kUses = {{
     {"--metric",
      {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
+    {"--without-startup", {Command::report, Command::view, Command::hot_path}},
     {"--by-rank", {Command::waits, Command::causes, Command::hotspots}},
     {"--finer", {Command::variation}},
     {"--procedure", {Command::variation}},
@@ -142,6 +143,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--lines", invocation.lines);
   app.add_flag("--inside-waits", invocation.inside_waits);
   app.add_flag("--all", invocation.all);
+  app.add_flag("--without-startup", invocation.without_startup);
   app.add_flag("--by-rank", invocation.by_rank);
   app.add_flag("--browse", invocation.browse);
   app.add_option("--source-map", raw.source_map)->allow_extra_args(false);

@@ -54,6 +54,8 @@ struct Invocation {
   std::string procedure;    ///< variation: whose invocations instead; empty: the dominant procedure's
   std::string focus, ranks, role, output;
   bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
+  bool without_startup =
+      false;             ///< report, view, browser: shares of the run without MPI_Init and MPI_Finalize
   bool by_rank = false;  ///< waits, causes, hotspots: a row for each rank
   std::vector<std::pair<std::string, std::string>>
       source_map;       ///< browser: path prefixes, as compiled and as they are now

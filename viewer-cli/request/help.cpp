@@ -40,7 +40,7 @@ commands
   critical-path           what the length of the run depends on (trace)
   hotspots                hot procedures that made others wait (trace)
   variation               how long iterations took, over ranks and time (trace)
-  communication           what MPI calls took and moved, and who sends to whom (trace)
+  communication           what MPI calls took and moved, and who sends to whom
   efficiency              parallel efficiency, load balance, communication efficiency
   diff DB2                two runs compared: per code, change and scaling loss
   export FORMAT           for other tools: {names}
@@ -80,9 +80,11 @@ where, which code is to blame, which code does uneven work on which ranks, what 
 good the data is.
 
   viewer-cli run1.db report
+  viewer-cli run1.db report --without-startup
   viewer-cli run1.db report --format json
 )help",
-     {},
+     "  --without-startup       without MPI_Init and MPI_Finalize: figures and shares are of the rest of the "
+     "run\n",
      kNoTable,
      {}},
     {"view",
@@ -104,6 +106,7 @@ usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
   --focus REGEX           only paths through a frame whose name matches (RE2 syntax)
   --ranks LIST            count these ranks only, e.g. 0-3,8 (default: all; imbalance needs all)
   --role NAME             count threads of this role only (default: all; statistics other than sum: main)
+  --without-startup       text: shares are of the run without MPI_Init and MPI_Finalize
   --lines                 text: show source lines too
   --inside-waits          text: show what lies inside MPI calls and other waits too
   --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels, recursion, std::)
@@ -132,7 +135,7 @@ half of its parent.
 )help",
      R"help(  --metric METRIC         (default: REALTIME:sum (I))
   --derive NAME=FORMULA   as for `view`
-  --ranks LIST, --role NAME, --lines, --inside-waits, --all, --ids: as for `view`
+  --ranks LIST, --role NAME, --without-startup, --lines, --inside-waits, --all, --ids: as for `view`
 )help",
      kTable,
      {}},
@@ -166,7 +169,7 @@ the most time is shown.
      kTable,
      {}},
     {"suspects",
-     R"help(Code whose uneven work explains the waiting, with the ranks that work too much; what explains most first.
+     R"help(Code whose uneven work explains the waiting, with the ranks that do more than the others; what explains most first.
 
   viewer-cli run1.db suspects
   viewer-cli run1.db suspects --format json
@@ -225,8 +228,8 @@ and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace)
      {}},
     {"variation",
      R"help(How long each iteration took on each rank, its MPI calls left out, and which took unusually long.
-Iterations are those that the program marks (culprit_iteration(n)), else invocations of the procedure with
-the most time among those that are called again and again. Needs a trace (hpcrun-lite --trace).
+Iterations are those that the program marks (culprit_iteration(n)), else those of the loop, or invocations of
+the procedure, with the most time among those that begin again and again. Needs a trace (hpcrun-lite --trace).
 
   viewer-cli run1.db variation
   viewer-cli run1.db variation --finer 1
@@ -242,10 +245,12 @@ the most time among those that are called again and again. Needs a trace (hpcrun
      kTable,
      {}},
     {"communication",
-     R"help(MPI calls by call path: how many, their time (all, mean, longest), the mean size of their messages, the
-bytes that they sent and received; then which rank sends how much to which, by communicator. A message counts
-at the call that sends it and at the call in which it arrives; a rank's part in a collective counts as one.
-csv has the calls, json both. Needs a trace (hpcrun-lite --trace).
+     R"help(MPI calls by function, then by call path: how many, their time (all, mean, longest), the mean size of their
+messages, the rate at which they move bytes; then which rank sends how much to which, by communicator. A
+message counts at the call that sends it and at the call in which it arrives; a rank's part in a collective
+counts as one. With a trace (hpcrun-lite --trace) exact; without one calls and bytes are counted, but for what
+nonblocking receives bring; times are those of samples, and one-sided operations have no partners. csv has
+the call paths, json all.
 
   viewer-cli run1.db communication
   viewer-cli run1.db communication --format json
@@ -280,8 +285,8 @@ usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
   --ranks LIST            these ranks of both runs only, e.g. 0-3,8 (default: all; imbalance needs all)
   --role NAME             threads of this role only (default: all; :mean: main)
   --scaling strong|weak   the ideal where the numbers of ranks differ: strong, the same time summed over all
-                          ranks; weak, the same time per rank (default: strong, unless the work, summed over
-                          ranks, has grown more like the ranks than stayed; the text says which and why)
+                          ranks; weak, the same time per rank (default: strong; weak if total work grew with the
+                          ranks; the text says which and why)
   --depth N               levels below the root (default: all)
   --min PERCENT           leave out branches where nothing changed by as much of the larger total
                           (default: 1 for text, else 0); of a formula, branches with less of the time

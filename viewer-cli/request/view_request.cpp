@@ -6,8 +6,10 @@
 #include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/rank_list.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace culprit::viewer {
 namespace {
@@ -57,6 +59,13 @@ void add_further_columns(ViewRequest& request, const std::vector<views::Column>&
 }
 
 }  // namespace
+
+double ViewRequest::whole(const views::Column& column) const {
+  std::vector<database::ContextId> left_out;
+  if (without_startup) left_out = views::mpi_start_up(figures->experiment());
+  const double sum = views::total_without(*figures, column, left_out);
+  return std::isnan(sum) ? 0 : sum;
+}
 
 double whole_of(const ViewRequest& request) {
   return views::total(*request.figures, request.options.size.value_or(request.options.sort));
@@ -146,6 +155,7 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
   request.figures = make_figures(source, invocation, needed);
   request.view = make_view(invocation.view, *request.figures);
   request.role = invocation.role;
+  request.without_startup = invocation.without_startup;
 
   request.options.focus = invocation.focus;
   request.options.depth = invocation.depth;

@@ -18,6 +18,10 @@ struct ViewRequest {
   std::size_t defaults = 0;  ///< how many of them, at the beginning, are the default ones
   views::ShowOptions options;
   std::string role;  ///< empty: all
+  bool without_startup = false;
+
+  /// What shares of a column refer to; 0 where there is nothing.
+  [[nodiscard]] double whole(const views::Column& column) const;
 };
 
 /// Resolves metrics, ranks and roles, and the defaults (which differ between text and the other formats).

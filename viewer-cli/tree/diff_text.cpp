@@ -164,7 +164,7 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
     if (invocation.scaling) {
       text += "--scaling asks for";
     } else {
-      text += "the work that is not idle is " + grouped(setting.likely.work_ratio, 2) + " times as much on " +
+      text += "the work outside waits is " + grouped(setting.likely.work_ratio, 2) + " times as much on " +
               grouped(static_cast<double>(many) / few, 2) + " times the ranks";
     }
   }

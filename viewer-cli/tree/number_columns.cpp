@@ -22,6 +22,7 @@ NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
   for (const views::Column& column : request.columns) {
     const double whole = views::total(*request.figures, column);
     totals_.push_back(std::isnan(whole) ? 0 : whole);
+    wholes_.push_back(request.whole(column));
   }
   // Times side by side are written in one unit with as many decimals, so that they compare at a glance.
   double longest = 0;
@@ -50,7 +51,7 @@ void NumberColumns::choose_default() {
   if (screen_.width >= kNarrow) add(1, true, "self", "%");
   for (std::size_t metric = 2; metric < request_.defaults; ++metric) {
     if (totals_[metric] == 0) continue;
-    add(metric, false, request_.columns[metric].blame ? "blame" : "idle", scales_[metric].unit);
+    add(metric, false, request_.columns[metric].blame ? "blame" : "wait", scales_[metric].unit);
     if (screen_.width >= kWide) add(metric, true, "", "%");
   }
 }
@@ -90,7 +91,7 @@ std::string NumberColumns::cell(const Part& part, double value) const {
   if (std::isnan(value)) return "n/a";
   if (value == 0) return "";
   if (!part.share) return scales_[part.metric].write(value);
-  const double whole = totals_[part.metric];
+  const double whole = wholes_[part.metric];
   return whole > 0 ? grouped(value / whole * kPercent, 1) : "";
 }
 

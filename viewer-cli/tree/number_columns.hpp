@@ -39,6 +39,7 @@ class NumberColumns {
   const Screen& screen_;
   const ViewRequest& request_;
   std::vector<double> totals_;
+  std::vector<double> wholes_;  ///< what shares are of
   std::vector<Scale> scales_;
   std::vector<Part> parts_;
 };

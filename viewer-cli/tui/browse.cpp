@@ -108,8 +108,9 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
 int browse(const views::Source& source, const std::string& database, const Screen& screen,
            BrowseStart start) {
   Workspace workspace(source, database, screen.unicode);
+  workspace.without_startup = start.without_startup;
   define_remembered(workspace);
-  FindingsTask findings(source, workspace.unicode());
+  FindingsTask findings(source, workspace.unicode(), start.without_startup);
   Browser browser(workspace, findings);
   restore_view(browser, workspace);
   if (!start.source_map.empty()) browser.source().put_first(start.source_map);

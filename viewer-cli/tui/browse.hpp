@@ -14,6 +14,7 @@ namespace culprit::viewer::tui {
 struct BrowseStart {
   std::optional<OtherRun> other;  ///< to compare with
   PathPrefixes source_map;        ///< in front of those remembered
+  bool without_startup = false;   ///< shares without MPI_Init and MPI_Finalize
 };
 
 /// Lets the user browse a database until he quits; returns the exit status. The terminal is given back also

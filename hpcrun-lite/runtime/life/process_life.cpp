@@ -10,6 +10,7 @@
 #include "runtime/process/processors.hpp"
 #include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
+#include "runtime/recording/call_counts.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/refusals.hpp"
@@ -144,7 +145,10 @@ void end_process(measurement::EndReason reason) {
   unpark();
   const bool stopped = stop_recording();
   hold_flusher();
-  if (stopped) note_open_waits();
+  if (stopped) {
+    note_open_waits();
+    hand_over_calls_of_all_threads();
+  }
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();

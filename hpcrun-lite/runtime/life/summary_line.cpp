@@ -73,6 +73,19 @@ void add_lost_threads(Line& line, const CulpritTotals& totals) {
   line.add(" threads at one time)");
 }
 
+/// What tracing added, in tenths of a percent of the time.
+void add_tracing(Line& line, const CulpritTotals& totals) {
+  if (totals.lived_ns == 0) return;
+  const std::uint64_t tenths = totals.tracing_ns * 1000 / totals.lived_ns;
+  line.add("; tracing took ");
+  if (tenths == 0) {
+    line.add("under 0.1");
+  } else {
+    line.number(tenths / 10).add(".").number(tenths % 10);
+  }
+  line.add(" % of the time");
+}
+
 void add_samples(Line& line, const CulpritTotals& totals) {
   add_count(line, totals.samples, "sample", "samples");
   line.add(", ");
@@ -80,6 +93,7 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   line.add(", ").number(totals.dropped).add(" dropped");
   add_ranks(line, totals.processes);
   line.add(" in ").add(shown_directory());
+  add_tracing(line, totals);
   if (rank_here < 0 && mpi_was_sampled())
     line.add("; MPI calls were not seen: ranks and waits were not recorded");
   if (totals.unsampled_threads != 0) {

@@ -1,6 +1,7 @@
 #include "runtime/life/thread_life.hpp"
 
 #include "runtime/modules/modules.hpp"
+#include "runtime/recording/call_counts.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
@@ -70,6 +71,7 @@ void set_up(Thread* thread) {
 void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_high) {
   set_up(thread);
   thread->counting_at = 0;
+  forget_calls(thread);
   thread->walker.reset(find_module, nullptr, stack_low, stack_high);
   reset_regions(thread->regions, stack_low, stack_high);
   culprit_rt_thread = CulpritThread{.state = thread,
@@ -79,7 +81,8 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .ends_below = 0,
                                     .call = 0,
                                     .stretch = 0,
-                                    .pause = 0};
+                                    .pause = 0,
+                                    .calls = &thread->calls};
   begin_stretches(thread, process.events.has_realtime());
   start_kernel_events(thread);
   start_papi_events(thread);
@@ -95,7 +98,9 @@ void end_thread() {
   stop_kernel_events(thread);
   stop_papi_events(thread);
   culprit_rt_thread.state = nullptr;
+  culprit_rt_thread.calls = nullptr;
   if (begin_recording(thread)) {
+    hand_over_all_calls(thread);
     if (thread->tree != nullptr) thread->tree->finish(now());
     end_recording(thread);
   }
@@ -117,6 +122,7 @@ void restart_after_fork() {
   if (mine == nullptr) return;
   mine->walker.invalidate();
   const std::uint32_t depth = mine->interposed.depth;
+  forget_calls(mine);
   set_up(mine);
   culprit_rt_thread.parked = false;
   begin_stretches(mine, process.events.has_realtime());

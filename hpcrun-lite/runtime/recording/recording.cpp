@@ -203,7 +203,9 @@ CulpritTotals count_totals() {
                        .unsampled_threads = unsampled_threads(),
                        .threads_lost = threads_lost.load(std::memory_order_relaxed),
                        .traces_limited = trace_file.limit_reached() ? 1u : 0u,
-                       .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u};
+                       .traces_failed = trace_file.stopped() && !trace_file.limit_reached() ? 1u : 0u,
+                       .tracing_ns = trace_cost(),
+                       .lived_ns = process.traced ? now() - process.start_ns : 0};
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
     const measurement::ThreadTree* tree = file.thread(i);
     if (tree == nullptr) continue;

@@ -9,12 +9,14 @@
 #include <cstring>
 
 std::atomic<bool> culprit_rt_tracing{false};
+std::atomic<bool> culprit_rt_counting{false};
 
 namespace culprit::runtime {
 
 namespace {
 
 bool stop_noted = false;
+std::atomic<std::uint64_t> recording_ns{0};
 
 /// Where the trace of the measurement at `path` is; read_trace.cpp has the same. False: too long.
 bool trace_path(PathText& trace, const char* path) {
@@ -62,6 +64,9 @@ void update_tracing() {
   const bool on = process.traced && process.active && !sampling_stopped() && !trace_file.stopped() &&
                   !process.ended.load(std::memory_order_relaxed);
   culprit_rt_tracing.store(on, std::memory_order_relaxed);
+  const bool counts = !process.traced && process.active && !sampling_stopped() &&
+                      !process.ended.load(std::memory_order_relaxed);
+  culprit_rt_counting.store(counts, std::memory_order_relaxed);
 }
 
 bool create_trace(const char* path, std::uint64_t key) {
@@ -97,6 +102,14 @@ int rename_trace(const char* path) {
   return trace_path(trace, path) ? trace_file.rename(trace.c_str()) : ENAMETOOLONG;
 }
 
+void count_trace_cost(std::uint64_t ns) {
+  recording_ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
+std::uint64_t trace_cost() {
+  return recording_ns.load(std::memory_order_relaxed);
+}
+
 void maintain_trace() {
   if (!trace_file.open()) return;
   trace_file.maintain();
@@ -122,6 +135,7 @@ void discard_trace(bool unused) {
 }
 
 void forget_trace() {
+  recording_ns.store(0, std::memory_order_relaxed);
   trace_file.forget();
   stop_noted = false;
 }

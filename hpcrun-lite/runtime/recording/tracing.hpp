@@ -7,8 +7,8 @@
 // The process's trace, which is created, renamed and ended with its measurement (recording.hpp).
 namespace culprit::runtime {
 
-/// Sets culprit_rt_tracing to what holds now: to be called when anything changes that it depends on.
-/// Async-signal-safe, as all that follows.
+/// Sets culprit_rt_tracing and culprit_rt_counting to what holds now: to be called when anything changes that
+/// they depend on. Async-signal-safe, as all that follows.
 void update_tracing();
 
 /// Creates the trace of the measurement that is about to be created at `path`, if one was asked for. False:
@@ -22,6 +22,10 @@ measurement::TraceStream* trace_of(const measurement::ThreadTree& tree);
 
 /// The measurement was renamed to `path`. Returns 0 or an errno.
 int rename_trace(const char* path);
+
+/// Adds to what recording calls took in this process; and what that is now.
+void count_trace_cost(std::uint64_t ns);
+[[nodiscard]] std::uint64_t trace_cost();
 
 /// The flusher thread's turn. Notes in the measurement where the trace stopped.
 void maintain_trace();

@@ -85,6 +85,7 @@ struct Thread {
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   std::uint32_t tree_number;   ///< of the thread's trees: a forked child begins another; never 0
   bool main;
+  bool calls_are_counted;               ///< in `calls`, whose pages most threads never touch
   bool tree_refused;                    ///< the file has no room for this thread
   bool blocked_call;                    ///< the signal was held back during a call that is just ending
   volatile std::uintptr_t counting_at;  ///< stack address of the code of ours that uses walker and tree
@@ -112,7 +113,10 @@ struct Thread {
   Thread* next;                      ///< list of all threads, never shortened
   std::atomic<Thread*> next_unused;  ///< list of those that threads to come may have
   unwind::Walker walker;
-  KnownPaths known_paths;  ///< of threads that call MPI
+  KnownPaths known_paths;          ///< of threads that call MPI
+  CulpritCallTable calls;          ///< likewise
+  std::uint64_t recorded_exit_ns;  ///< when the call that is being recorded was left
+  std::uint32_t recorded_calls;    ///< for time lines
 
   /// It has no timers: it is new, or those were its parent's.
   void forget_timers() {

@@ -2,6 +2,7 @@
 
 #include "exchange/message_exchange.hpp"
 #include "merge/timelines/time_line_scopes.hpp"
+#include "merge/values/call_traffic.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -13,35 +14,11 @@
 namespace culprit::merge {
 namespace {
 
-using database::CallTraffic;
 using database::ContextId;
 using database::PartnerTraffic;
 
-/// By the scope at which they are shown.
-using Calls = std::map<ContextId, CallTraffic>;
-
-void add(CallTraffic& into, const CallTraffic& from) {
-  const auto busiest = [](const CallTraffic& one) { return std::pair(one.busiest_ns, ~one.busiest); };
-  if (into.calls == 0 || busiest(from) > busiest(into)) {
-    into.busiest = from.busiest;
-    into.busiest_ns = from.busiest_ns;
-  }
-  if (from.messages != 0) {
-    into.smallest = into.messages == 0 ? from.smallest : std::min(into.smallest, from.smallest);
-    into.largest = std::max(into.largest, from.largest);
-  }
-  into.threads += from.threads;
-  into.calls += from.calls;
-  into.ns += from.ns;
-  into.longest_ns = std::max(into.longest_ns, from.longest_ns);
-  into.messages += from.messages;
-  into.message_bytes += from.message_bytes;
-  into.sent_bytes += from.sent_bytes;
-  into.received_bytes += from.received_bytes;
-}
-
 /// `sum` is of one thread, all paths that are shown there together.
-CallTraffic row_of(ContextId context, std::uint32_t thread, const waits::CallSum& sum) {
+database::CallTraffic row_of(ContextId context, std::uint32_t thread, const waits::CallSum& sum) {
   return {.context = context,
           .threads = 1,
           .busiest = thread,
@@ -57,19 +34,15 @@ CallTraffic row_of(ContextId context, std::uint32_t thread, const waits::CallSum
           .received_bytes = sum.received};
 }
 
-Calls add_up_calls(const Shape& shape, std::span<const std::uint32_t> threads,
-                   std::span<const waits::CallSum> sums) {
-  Calls calls;
+CallTraffic add_up_calls(const Shape& shape, std::span<const std::uint32_t> threads,
+                         std::span<const waits::CallSum> sums) {
+  CallTraffic calls;
   for (std::size_t i = 0; i < sums.size();) {
     const waits::Location location = sums[i].location;
     std::map<ContextId, waits::CallSum> of_thread;
     for (; i < sums.size() && sums[i].location == location; ++i)
       of_thread[call_scope(shape, sums[i].context)].add(sums[i]);
-    for (const auto& [context, sum] : of_thread) {
-      CallTraffic& call = calls[context];
-      call.context = context;
-      add(call, row_of(context, threads[location], sum));
-    }
+    for (const auto& [context, sum] : of_thread) calls.add(row_of(context, threads[location], sum));
   }
   return calls;
 }
@@ -139,17 +112,8 @@ database::Communication gather_communication(exchange::Communicator& comm, const
                                              std::span<const std::uint32_t> threads,
                                              const std::vector<waits::CallSum>& calls,
                                              const std::vector<waits::PartnerSum>& partners) {
-  std::vector<CallTraffic> own;
-  for (const auto& [context, call] : add_up_calls(shape, threads, calls)) own.push_back(call);
-  Calls all;
-  for (const CallTraffic& call : exchange::items_at_root(comm, std::span<const CallTraffic>(own))) {
-    CallTraffic& sum = all[call.context];
-    sum.context = call.context;
-    add(sum, call);
-  }
   database::Communication found;
-  for (const auto& [context, call] : all) found.calls.push_back(call);
-  std::ranges::stable_sort(found.calls, std::ranges::greater(), &CallTraffic::ns);
+  found.calls = add_up_calls(shape, threads, calls).gather(comm);
   found.partners =
       add_up_partners(exchange::items_at_root(comm, std::span<const waits::PartnerSum>(partners)));
   return found;

@@ -183,8 +183,15 @@ class Analyses {
     found_.indirect_ns = comm_.all_sum(costs.indirect_ns);
   }
 
-  void find_critical_path(const waits::TimeMap& map) {
+  void find_critical_path(waits::TimeMap& map) {
     const waits::CriticalPath path = waits::critical_path(comm_, rank_map_, matched_);
+    std::vector<waits::MarkedTime> marked;
+    for (const waits::CriticalVisit& visit : path.visits) {
+      const std::int32_t rank = rank_map_.rank_of(visit.location);
+      if (rank_map_.location_of(rank, 0) == visit.location)
+        marked.push_back({.rank = rank, .begin_ns = visit.begin_ns, .end_ns = visit.end_ns});
+    }
+    waits::mark_critical(map, marked);
     for (const waits::CriticalTime& time : path.times)
       values_.add_critical(time.location, scope_of(shape_, time.path).context, time.ns);
     found_.critical_begin_ns = path.begin_ns;

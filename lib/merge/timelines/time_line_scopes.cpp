@@ -55,7 +55,11 @@ waits::CallPaths call_paths(const Shape& shape, bool inlined) {
     paths.parent.push_back(scope.parent);
     const bool procedure =
         scope.kind == ContextKind::procedure || (inlined && scope.kind == ContextKind::inlined);
-    paths.procedure.push_back(procedure && !in_wait(shape, x) ? scope.flat : waits::CallPaths::kNone);
+    std::uint32_t number = procedure ? scope.flat : waits::CallPaths::kNone;
+    // A loop is one for each call path: a solver's iterations differ by who calls it.
+    if (scope.kind == ContextKind::loop && !inlined)
+      number = static_cast<std::uint32_t>(shape.flat.size()) + x;
+    paths.procedure.push_back(in_wait(shape, x) ? waits::CallPaths::kNone : number);
   }
   return paths;
 }

@@ -21,8 +21,8 @@ database::ContextId around_both(const Shape& shape, database::ContextId a, datab
 /// nothing was sampled at the innermost context around the calls before and after it.
 database::TimedScope scope_of(const Shape& shape, const waits::PathOfRegion& path);
 
-/// The tree as variation over time looks at it: procedures of the program, none in communication or waits;
-/// with those that were inlined where somebody may ask for one by its name.
+/// The tree as variation over time looks at it: procedures and loops of the program, none in communication or
+/// waits; without loops and with procedures that were inlined where somebody may ask for one by its name.
 waits::CallPaths call_paths(const Shape& shape, bool inlined = false);
 
 /// The tree as delay costs compare it: all procedures of the program, inlined ones included, and MPI calls,

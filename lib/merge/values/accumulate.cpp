@@ -38,6 +38,7 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       plan_(plan),
       transfers_(transfers),
       traced_(traced),
+      counts_calls_((traced == nullptr || traced->names.empty()) && !shape.columns.traced.empty()),
       own_(plan.slots.size(), shape.columns.metrics()),
       sums_(shape, plan),
       roles_(roles) {
@@ -65,6 +66,7 @@ void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
   }
   has_realtime_ = file.process.has_realtime;
   host_load_ = file.process.host_load;
+  rank_ = file.process.rank.value_or(-1);
   period_ns_ = has_realtime_ && !file.process.events.empty() ? file.process.events[0].period : 0;
   marked_kinds_ = 0;
   for (const measurement::ThreadProfile& thread : file.threads) {
@@ -118,6 +120,10 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
   for (std::size_t i = 0; i < with_values; ++i) node_slots_[i] = slot_of(thread, united, nodes_[i]);
   for (const Calibration::Unsampled& call : calibration_.unsampled())
     node_slots_.push_back(slot_of(thread, united, call.node));
+  if (counts_calls_) {
+    for (const CountedCalls& calls : counted_calls(thread))
+      node_slots_.push_back(slot_of(thread, united, calls.node));
+  }
   if (traced_ != nullptr) {
     for (const TraceValue& value : traced_->of(location))
       node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
@@ -215,11 +221,41 @@ void ThreadAccumulation::record_traced(std::uint32_t location) {
   }
 }
 
+/// The columns are call_metrics().
+void ThreadAccumulation::record_counted(const measurement::ThreadProfile& thread,
+                                        std::span<const cct::NodeId> united, std::uint32_t location) {
+  if (!counts_calls_ || !has_counted_calls(thread)) return;
+  const std::size_t first = shape_.columns.first_traced();
+  for (const CountedCalls& calls : counted_calls(thread)) {
+    const std::size_t row = own_.row_of(slot_of(thread, united, calls.node));
+    own_.column(first)[row] += calls.calls;
+    own_.column(first + 1)[row] += calls.sent;
+    own_.column(first + 2)[row] += calls.received;
+  }
+  add_counted_calls(calls_, shape_,
+                    {.thread = thread,
+                     .united = united,
+                     .location = location,
+                     .contexts = contexts_,
+                     .time = own_.column(Columns::kRealtime)});
+}
+
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
     if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
-    if (measurement::is_stretch(epoch.kind)) continue;  // of all MPI calls that wait
+    if (epoch.kind == measurement::EpochKind::trace_cost) tracing_ns_ += epoch.total_ns;
+    if (epoch.kind == measurement::EpochKind::partner_count && rank_ >= 0 &&
+        epoch.size_class <= static_cast<std::uint32_t>(INT32_MAX)) {
+      partners_.push_back({.communicator = epoch.window,
+                           .members = static_cast<std::uint32_t>(epoch.peers),
+                           .from = rank_,
+                           .to = static_cast<std::int32_t>(epoch.size_class),
+                           .messages = epoch.count,
+                           .bytes = epoch.total_ns});
+    }
+    if (measurement::is_stretch(epoch.kind) || epoch.kind >= measurement::EpochKind::call_count)
+      continue;  // of all MPI calls
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
@@ -357,6 +393,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   }
   list_schedule(thread, location);
   record_traced(location);
+  record_counted(thread, united, location);
   list_epochs(thread, united, location);
   sum_gaps(thread, united, role);
 }

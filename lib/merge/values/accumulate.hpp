@@ -5,6 +5,7 @@
 #include "database/database.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/idleness/transfers.hpp"
+#include "merge/values/call_traffic.hpp"
 #include "merge/values/plan.hpp"
 #include "merge/values/role_sums.hpp"
 #include "merge/values/shape.hpp"
@@ -12,6 +13,7 @@
 #include "merge/values/thread_rows.hpp"
 #include "merge/values/tile_sums.hpp"
 #include "merge/values/trace_values.hpp"
+#include "waits/communication/traffic.hpp"
 
 #include <cstdint>
 #include <map>
@@ -27,8 +29,9 @@ namespace culprit::merge {
 /// thread: linear in the contexts it touched. Not thread-safe.
 class ThreadAccumulation {
  public:
-  /// `roles`: number of roles. `traced`: what time lines tell of this rank's threads; null: nothing. What is
-  /// referred to must outlive this.
+  /// `roles`: number of roles. Where the shape's columns of time lines are call_metrics() and `traced` has no
+  /// values, what wrappers counted fills them. `traced`: what time lines tell of this rank's threads; null:
+  /// nothing. What is referred to must outlive this.
   ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers, std::size_t roles,
                      const TraceValues* traced = nullptr);
 
@@ -56,6 +59,12 @@ class ThreadAccumulation {
   [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
   /// How the threads were scheduled that were added, where that is known, in the order of add.
   [[nodiscard]] const std::vector<database::ScheduledThread>& schedules() const { return schedules_; }
+  /// What the wrappers of the threads that were added counted of MPI calls.
+  [[nodiscard]] const CallTraffic& calls() const { return calls_; }
+  /// Whom they sent to, by their wrappers' counts.
+  [[nodiscard]] const std::vector<waits::PartnerSum>& partners() const { return partners_; }
+  /// What recording calls for time lines took the threads that were added.
+  [[nodiscard]] std::uint64_t tracing_ns() const { return tracing_ns_; }
   /// Gaps between waiting calls of the threads that were added, by role and calls.
   [[nodiscard]] std::vector<blame::GapSums> gaps() const;
   /// Of the tiles that were added.
@@ -76,6 +85,8 @@ class ThreadAccumulation {
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
   void record_traced(std::uint32_t location);
+  void record_counted(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
+                      std::uint32_t location);
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);
@@ -90,6 +101,7 @@ class ThreadAccumulation {
   const Plan& plan_;
   const Transfers& transfers_;
   const TraceValues* traced_;
+  bool counts_calls_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
   /// What recording needs of a slot.
   struct Slot {
@@ -124,6 +136,10 @@ class ThreadAccumulation {
   std::vector<database::ScheduledThread> schedules_;
   std::map<database::ContextId, measurement::WaitKind> lone_waits_;
   std::map<blame::GapSums::Key, blame::GapSums> gaps_;
+  CallTraffic calls_;
+  std::vector<waits::PartnerSum> partners_;
+  std::int32_t rank_ = -1;  ///< of the process
+  std::uint64_t tracing_ns_ = 0;
 };
 
 }  // namespace culprit::merge

@@ -32,6 +32,7 @@ struct Trees {
   FileModules modules;  ///< in it
   std::vector<std::uint8_t> valued;
   Transfers transfers;
+  bool counts_calls = false;  ///< of this rank's files
 
   void add(const measurement::Measurement& file);
   void add(const cct::SharedTree& shared, std::span<const std::uint8_t> their_valued);
@@ -48,7 +49,9 @@ void Trees::add(const measurement::Measurement& file) {
       valued[image[node]] |= static_cast<std::uint8_t>(thread.cell[node] != cct::kNoNode ? 1 : 0);
     }
     for (const measurement::Epoch& epoch : thread.epochs) {
-      if (epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;  // by stamps
+      const bool counted = epoch.kind == measurement::EpochKind::call_count;
+      counts_calls = counts_calls || counted;
+      if (counted || epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;
     }
   }
 }
@@ -191,8 +194,10 @@ std::string find_processes(exchange::Communicator& comm, Local& local, Survey& s
 Trees trees_of(std::map<std::string, Trees>& trees, const std::string& run) {
   Trees all = std::move(trees[run]);
   if (!run.empty()) {
-    if (const auto unnamed = trees.find(""); unnamed != trees.end())
+    if (const auto unnamed = trees.find(""); unnamed != trees.end()) {
       all.add(unnamed->second.all.shared(), unnamed->second.valued);
+      all.counts_calls = all.counts_calls || unnamed->second.counts_calls;
+    }
   }
   return all;
 }
@@ -234,6 +239,7 @@ Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::
   survey.run = run;
   Trees trees = trees_of(local.trees, run);
   local.trees.clear();
+  survey.counts_calls = comm.all_sum(trees.counts_calls ? 1 : 0) != 0;
   unite(comm, trees, survey);
   trees.transfers.agree(comm);
   survey.transfers = std::move(trees.transfers);

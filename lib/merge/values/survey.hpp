@@ -27,6 +27,7 @@ struct Survey {
   cct::SharedTree shared;             ///< the union of all threads' trees: canonical, the same on every rank
   std::vector<std::uint8_t> valued;   ///< per node of it: whether any thread has values there
   Transfers transfers;                ///< the same on every rank
+  bool counts_calls = false;          ///< wrappers counted MPI calls; the same on every rank
 };
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable

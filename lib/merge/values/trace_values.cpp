@@ -103,9 +103,10 @@ std::string describe_trace_metric(const std::string& name) {
   if (name == kLongTermName)
     return "From time lines: waiting of other ranks that this code caused through those it kept waiting.";
   if (name == kCriticalName) return "From time lines: time on the critical path of the run.";
-  if (name == kCallsName) return "From time lines: MPI calls.";
-  if (name == kSentName) return "From time lines: bytes that MPI calls sent.";
-  if (name == kReceivedName) return "From time lines: bytes that arrived in MPI calls.";
+  if (name == kCallsName) return "MPI calls.";
+  if (name == kSentName) return "Bytes that MPI calls sent.";
+  if (name == kReceivedName)
+    return "Bytes that arrived in MPI calls; without time lines not those of nonblocking receives.";
   const Pattern pattern = pattern_named(name);
   const Pattern whole = waits::container_of(pattern);
   if (whole != Pattern::none)

@@ -155,6 +155,7 @@ class Walk {
     const std::uint64_t until = waited ? std::min(at.ns, wait.until_ns) : event.enter_ns;
     Stretch& stretch = stretches_[{at.call.location, Region{event.context, Region::kCall}}];
     stretch.ns += at.ns - std::min(at.ns, until);
+    visit(at.call.location, std::min(at.ns, until), at.ns);
     at.ns = std::min(at.ns, until);
     at.at_exit = false;
     if (!waited) return at;
@@ -167,9 +168,19 @@ class Walk {
     const Event after = line.events[at.call.index];
     Stretch& stretch = stretches_[{at.call.location, Region{before.context, after.context}}];
     stretch.ns += at.ns - std::min(at.ns, before.exit_ns);
+    visit(at.call.location, std::min(at.ns, before.exit_ns), at.ns);
     if (!after.sampled) return;
     for_samples(line, at.call.index,
                 [&stretch](const Sample& sample) { stretch.sampled[sample.context] += sample.ns; });
+  }
+
+  void visit(Location location, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    std::vector<CriticalVisit>& visits = result_.visits;
+    if (!visits.empty() && visits.back().location == location && visits.back().begin_ns == end_ns) {
+      visits.back().begin_ns = begin_ns;
+    } else if (begin_ns < end_ns) {
+      visits.push_back({.location = location, .begin_ns = begin_ns, .end_ns = end_ns});
+    }
   }
 
   void collect() {

@@ -20,13 +20,20 @@ struct CriticalTime {
                           const CriticalTime&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// When the path was on a time line.
+struct CriticalVisit {
+  Location location = kNoLocation;
+  std::uint64_t begin_ns = 0, end_ns = 0;
+};
+
 /// The critical path of a run (docs/algorithms.md 8.1): from the last enter of MPI_Finalize backwards, at
 /// every wait over to its cause, to the end of MPI_Init.
 struct CriticalPath {
   std::uint64_t begin_ns = 0, end_ns = 0;  ///< the same on all ranks of the analysis; equal: there is none
-  EventId last;                     ///< the call it ends at; of several at one time the first time line's
-  std::uint64_t calls_ns = 0;       ///< in MPI calls, all ranks together
-  std::vector<CriticalTime> times;  ///< this rank's share, in order; all together are end - begin
+  EventId last;                       ///< the call it ends at; of several at one time the first time line's
+  std::uint64_t calls_ns = 0;         ///< in MPI calls, all ranks together
+  std::vector<CriticalTime> times;    ///< this rank's share, in order; all together are end - begin
+  std::vector<CriticalVisit> visits;  ///< of this rank's time lines, the latest first
   [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };
 

@@ -1,9 +1,9 @@
 // Finds the dominant procedures (Weber 2016, section IV; docs/algorithms.md 9): inclusive time and number of
-// invocations of each procedure, over all ranks. One pass over the calls of each rank's first time line adds
-// up time by context and keeps the calls of paths that are the first MPI call path of some procedure
-// (recurrence.cpp); sums over contexts follow in the end. Dominant is the procedure with most time of those
-// invoked at least twice per rank; finer levels lie below it. Cost: some 20 ns per event of halos, with
-// segments (docs/figures.md).
+// invocations of each procedure and loop (an iteration is one), over all ranks. One pass over the calls of
+// each rank's first time line adds up time by context and keeps the calls of paths that are the first MPI
+// call path of some procedure (recurrence.cpp); sums over contexts follow in the end. Dominant is the
+// procedure with most time of those invoked at least twice per rank; finer levels lie below it. Cost: some 20
+// ns per event of halos, with segments (docs/figures.md).
 #include "waits/variation/procedure_sums.hpp"
 
 #include "exchange/message_exchange.hpp"
@@ -21,6 +21,9 @@ namespace culprit::waits {
 namespace {
 
 constexpr std::uint32_t kNone = CallPaths::kNone;
+/// Per rank: with fewer invocations, what iterates inside is dominant, if it has that much of their time.
+constexpr std::uint64_t kSeveral = 10;
+constexpr double kMostOfIt = 0.5;
 
 /// Inclusive time of one frame of a procedure.
 struct FrameSum {
@@ -328,16 +331,36 @@ bool ProcedureSums::below(std::uint32_t context, std::uint32_t procedure) const 
   return false;
 }
 
+bool ProcedureSums::recurs(const ProcedureSum& sum, bool even) const {
+  return sum.invocations >= 2 * rows_ && (!even || 2 * sum.uneven <= rows_);
+}
+
+// A solver that is called a few times iterates inside.
+const ProcedureSum* ProcedureSums::dominant(bool even) const {
+  const ProcedureSum* first = nullptr;
+  for (const ProcedureSum& sum : sums_) {
+    if (!recurs(sum, even)) continue;
+    if (first == nullptr) first = &sum;
+    if (first->invocations >= kSeveral * rows_) return first;
+    if (static_cast<double>(sum.ns) < kMostOfIt * static_cast<double>(first->ns)) return first;
+    if (sum.invocations >= kSeveral * rows_ && below(sum.context, first->procedure)) return &sum;
+  }
+  return first;
+}
+
 std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
   std::vector<std::uint32_t> levels;
   for (const bool even : {true, false}) {
+    const ProcedureSum* const first = dominant(even);
+    if (first == nullptr || most == 0) continue;
+    levels.push_back(first->procedure);
     for (const ProcedureSum& sum : sums_) {
       if (levels.size() == most) break;
-      if (sum.invocations < 2 * rows_ || (even && 2 * sum.uneven > rows_)) continue;
       // A finer level lies below the one before.
-      if (levels.empty() || below(sum.context, levels.back())) levels.push_back(sum.procedure);
+      if (recurs(sum, even) && sum.procedure != levels.back() && below(sum.context, levels.back()))
+        levels.push_back(sum.procedure);
     }
-    if (!levels.empty()) break;
+    break;
   }
   return levels;
 }

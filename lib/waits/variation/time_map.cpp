@@ -296,6 +296,19 @@ void place_segments(const TimeMap& map, const std::vector<Segment>& segments, Ti
 
 }  // namespace
 
+void mark_critical(TimeMap& map, std::span<const MarkedTime> path) {
+  std::map<std::int32_t, TimeMapRow*> rows;
+  for (TimeMapRow& row : map.rows) rows.emplace(row.rank, &row);
+  Bins bins(map);
+  for (const MarkedTime& time : path) {
+    const auto found = rows.find(time.rank);
+    if (found == rows.end()) continue;
+    std::vector<std::uint64_t>& critical = found->second->critical_ns;
+    critical.resize(map.bins);
+    bins.visit(time.begin_ns, time.end_ns, [&](std::uint32_t bin, std::uint64_t ns) { critical[bin] += ns; });
+  }
+}
+
 void find_segments(TimeMap& map, const Variation& variation) {
   std::map<std::int32_t, const std::vector<Segment>*> of_rank;
   for (std::size_t row = 0; row < variation.rows.size(); ++row)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace culprit::waits {
@@ -32,6 +33,8 @@ struct TimeMapRow {
   std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
   std::vector<WaitInBin> waits;         ///< by pattern, then bin; parts and completions have patterns too
   std::vector<SegmentsInBin> segments;  ///< by bin; see find_segments
+  std::vector<std::uint64_t> critical_ns =
+      {};  ///< by bin: on the critical path; see mark_critical; may be empty
 };
 
 /// What the ranks did over time, in bins of equal length.
@@ -49,6 +52,14 @@ inline constexpr std::uint64_t kMostBins = 1000, kLeastBins = 64, kMostCells = 1
 /// process its first time line counts. From the first call's enter to the last one's exit on any rank.
 TimeMap time_map(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                  const std::function<std::uint32_t(std::uint32_t)>& shown_at);
+
+/// A stretch of a row's time.
+struct MarkedTime {
+  std::int32_t rank = -1;
+  std::uint64_t begin_ns = 0, end_ns = 0;
+};
+/// Local: adds to the rows of `map` what of the critical path lies in each bin.
+void mark_critical(TimeMap& map, std::span<const MarkedTime> path);
 
 /// Local: finds for the rows of `map` which of `variation`'s segments lie in each bin.
 void find_segments(TimeMap& map, const Variation& variation);

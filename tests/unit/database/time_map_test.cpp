@@ -19,12 +19,20 @@ TimeMap two_ranks() {
   return map;
 }
 
+/// Of the critical path, of both ranks.
+constexpr std::size_t kNumbersOfCells = 2 * sizeof(std::uint32_t);
+
 }  // namespace
 
-TEST_CASE("a map of time of an older writer is read, and knows no iterations") {
+TEST_CASE("a map of time of an older writer is read, and knows no iterations, or no critical path") {
   TimeMap map = two_ranks();
+  map.rows[1].critical = {{.bin = 1, .ns = 7}, {.bin = 2, .ns = 100}};
+  CHECK(decode_time_map(encode_time_map(map)) == map);
+  for (TimeMap::Row& row : map.rows) row.critical.clear();
   for (TimeMap::Row& row : map.rows) row.iterations.assign(map.bins, {});
   Bytes bytes = encode_time_map(map);
+  bytes.resize(bytes.size() - kNumbersOfCells);
+  CHECK(decode_time_map(bytes) == map);
   bytes.resize(bytes.size() - map.rows.size() * map.bins);  // a bin in no iteration takes a byte
   for (TimeMap::Row& row : map.rows) row.iterations.clear();
   CHECK(decode_time_map(bytes) == map);
@@ -46,6 +54,7 @@ TEST_CASE("iterations of a map of time that are cut off, or cannot be numbered, 
   large.rows.back().iterations.back() = {.first = UINT32_MAX, .count = 1};
   bytes = encode_time_map(large);
   CHECK(decode_time_map(bytes) == large);
-  bytes[bytes.size() - 1] = std::byte{0x7F};  // of the last varint: the distance from the iteration before
+  bytes[bytes.size() - 1 - kNumbersOfCells] =
+      std::byte{0x7F};  // of the last varint: the distance from the iteration before
   CHECK_THROWS_AS(decode_time_map(bytes), Malformed);
 }

@@ -148,6 +148,47 @@ TEST_CASE("stretches and the samples in them are told, live and sealed") {
   CHECK(stretch_at(find(thread, {call(100), call(101), sample(4)})) == Stretch{Stretch::kInCall});
 }
 
+TEST_CASE("what MPI calls moved is told, live and sealed") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  add_modules(*file.operator->());
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  const auto send = insert(tree, {call(100), sample(1)}), barrier = insert(tree, {call(100), sample(2)});
+  tree.count_calls(
+      send,
+      {.calls = 3, .messages = 2, .bytes = 108, .sent = 108, .received = 0, .smallest = 8, .largest = 100});
+  tree.count_calls(barrier, {.calls = 7});
+  tree.count_calls(
+      send,
+      {.calls = 1, .messages = 1, .bytes = 500, .sent = 2, .received = 500, .smallest = 500, .largest = 500});
+  tree.add_trace_cost(100);
+  tree.add_trace_cost(200);
+  file->maintain(kStart + 1);
+  if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
+  const Measurement m = culprit::measurement::Reader().read(path);
+  CHECK(invalid(m) == "");
+  const auto& thread = m.threads.at(0);
+  const auto at = [&](EpochKind kind, cct::NodeId node) {
+    const auto found =
+        std::ranges::find_if(thread.epochs, [&](const Epoch& e) { return e.kind == kind && e.node == node; });
+    REQUIRE(found != thread.epochs.end());
+    return *found;
+  };
+  const Epoch sent = at(EpochKind::call_count, find(thread, {call(100), sample(1)}));
+  CHECK(sent.count == 4);
+  CHECK(sent.window == 3);
+  CHECK(sent.squares == 608);
+  CHECK(sent.total_ns == 110);
+  CHECK(sent.least_ns == 500);
+  CHECK(sent.size_class == 8);
+  CHECK(sent.peers == 500);
+  const Epoch none = at(EpochKind::call_count, find(thread, {call(100), sample(2)}));
+  CHECK(none.count == 7);
+  CHECK(none.window == 0);
+  CHECK(at(EpochKind::trace_cost, 0).total_ns == 300);
+}
+
 TEST_CASE("stretches beyond their accumulators are left out") {
   const Directory directory;
   const auto path = directory / "a.culprit";

@@ -16,14 +16,14 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
   Page page;
   const Diagnosis& diagnosis = findings.diagnosis;
   if (diagnosis.blamed.empty()) {
-    page.say("No idleness, hence no blame.", width);
+    page.say("No waiting, hence no blame.", width);
     return page;
   }
   page.say(
       "Idleness is charged to the deepest balanced code around it: all threads work equally long there as a "
       "whole, so what makes some of them wait lies inside.",
       width, 0, Tone::dim);
-  add_heading(page, "BALANCED CODE", "idle below it", width);
+  add_heading(page, "BALANCED CODE", "waiting in it", width);
   const views::Figures all(workspace.source());  // whatever ranks are selected
   const Waiters waiting(all);
   const std::size_t listed = std::min(diagnosis.blamed.size(), kMostRows);
@@ -49,7 +49,7 @@ std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) 
   return keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
          threads_phrase(workspace.experiment(), suspect.locations) +
          role_suffix(workspace.experiment(), suspect.role) + ": " +
-         keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " too much. " +
+         keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " above the others' average. " +
          mending_phrase(facts, workspace.unicode()) + (doubt.empty() ? "" : " This is " + doubt + '.');
 }
 

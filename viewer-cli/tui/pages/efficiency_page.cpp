@@ -30,7 +30,9 @@ void add_line(Page& page, const EfficiencyFigure& line, double value, int width,
   const int room = std::max(std::min(width - kNameWidth - kFigureWidth - 2, 50), 10);
   page.add(
       {{{padded, Tone::plain}, {figure, Tone::strong}, {"  " + bar(value, room, unicode), tone}}, {}, {}});
-  page.add(std::string("      ") + line.meaning, Tone::dim);
+  std::string meaning = std::string("      ") + line.meaning;
+  if (value < kGood && line.when_low[0] != '\0') meaning.append(": ").append(line.when_low);
+  page.add(meaning, Tone::dim);
 }
 
 }  // namespace
@@ -73,6 +75,8 @@ Page finding_page(const Workspace& workspace, const Findings& findings, Finding 
       return hotspots_page(workspace, findings, by_rank, width);
     case Finding::variation:
       return variation_page(workspace, width);
+    case Finding::communication:
+      return communication_page(workspace, findings, width);
     case Finding::efficiency:
       break;
   }

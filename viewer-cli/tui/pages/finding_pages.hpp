@@ -19,9 +19,11 @@ enum class Finding : std::uint8_t {
   hotspots,
   variation,
   efficiency,
+  communication,
 };
-inline constexpr std::array<const char*, 8> kFindingNames = {
-    "Blame", "Suspects", "Waits", "Causes", "Critical", "Hotspots", "Variation", "Efficiency"};
+/// As wide as the narrowest terminal, with a blank on either side of each.
+inline constexpr std::array<const char*, 9> kFindingNames = {
+    "Blame", "Suspects", "Waits", "Causes", "Critical", "Hotspots", "Variation", "Efficiency", "MPI"};
 
 /// The diagnosis with links to what it names: the first thing that one sees.
 Page start_page(const Workspace& workspace, const Findings& findings, int width);
@@ -43,6 +45,7 @@ Page critical_path_page(const Workspace& workspace, const Findings& findings, in
 Page hotspots_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width);
 Page variation_page(const Workspace& workspace, int width);
 Page efficiency_page(const Workspace& workspace, const Findings& findings, int width);
+Page communication_page(const Workspace& workspace, const Findings& findings, int width);
 
 /// What a suspect does and what mending it is worth, in a sentence.
 std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts);

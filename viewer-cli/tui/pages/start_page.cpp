@@ -75,12 +75,18 @@ class StartPage {
     }
     if (!parts.empty()) text += ": " + enumerate(parts);
     text += '.';
-    if (diagnosis_.idle_share() < kWorthTelling) text += ' ' + little_idleness_phrase(experiment_);
+    if (diagnosis_.idle_share() < kWorthTelling) {
+      text += ' ' + little_idleness_phrase(experiment_);
+    } else if (!findings_.idleness_parts.empty()) {
+      text += " It is " + findings_.idleness_parts + '.';
+    }
+    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out.";
     page_.say(text, width_);
+    for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);
   }
 
   void blamed() {
-    add_heading(page_, "WHAT MAKES THEM WAIT", "idle below it", width_);
+    add_heading(page_, "WHAT MAKES THEM WAIT", "waiting in it", width_);
     const views::Figures all(workspace_.source());  // whatever ranks are selected
     const Waiters waiting(all);
     std::size_t listed = 0;
@@ -174,7 +180,7 @@ class StartPage {
     const std::vector<database::Variation>& levels = experiment_.trace().variations;
     if (levels.empty() || levels.front().outliers.empty()) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
-    const std::string what = std::string("unusually long ") + segment_name(levels.front());
+    const std::string what = std::string("unusually long ") + segment_name(experiment_, levels.front());
     link(
         counted(levels.front().outliers.size(), what) + ", the longest on rank " + std::to_string(first.rank),
         time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);

@@ -1,6 +1,7 @@
 #include "commands/metric_over_segments.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "findings/segment_picture.hpp"
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -93,10 +94,11 @@ Page variation_page(const Workspace& workspace, int width) {
            width, 0, Tone::dim);
   for (std::uint32_t level = 0; level < levels.size(); ++level) {
     const database::Variation& variation = levels[level];
-    const std::string what = variation.marked || variation.context == database::kNone
-                                 ? "MARKED ITERATIONS"
-                                 : "INVOCATIONS OF " + scope_phrase(workspace.experiment(), variation.context,
-                                                                    false, 30, workspace.unicode());
+    const std::string what =
+        variation.marked || variation.context == database::kNone
+            ? "MARKED ITERATIONS"
+            : (is_loop(workspace.experiment(), variation) ? "ITERATIONS OF " : "INVOCATIONS OF ") +
+                  scope_phrase(workspace.experiment(), variation.context, false, 30, workspace.unicode());
     add_heading(page, what, "median " + ns_text(workspace, variation.median_ns), width);
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,
                        workspace.unicode()));

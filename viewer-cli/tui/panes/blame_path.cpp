@@ -16,7 +16,7 @@ BlameStep to_suspect(const database::Contents& experiment, const Suspect& suspec
   std::string why = "Suspect " + std::to_string(number) + " of " + std::to_string(of) + ": " +
                     threads_phrase(experiment, suspect.locations) + " work";
   if (suspect.locations.size() == 1) why += 's';
-  return {suspect.suspect, suspect.locations, why + " too much here (r: its ranks; b: on)"};
+  return {suspect.suspect, suspect.locations, why + " more than the others here (r: its ranks; b: on)"};
 }
 
 /// Whether a role was tested and found balanced at the context.
@@ -48,7 +48,7 @@ BlameStep next_on_blame_path(const database::Contents& experiment, ContextId con
     if (next < below.size()) return to_suspect(experiment, *below[next], next + 1, below.size());
     return {balanced, {}, "No more suspects: back at the balanced code above them"};
   }
-  if (context == 0) return {std::nullopt, {}, "No suspect explains the idleness of the whole run"};
+  if (context == 0) return {std::nullopt, {}, "No suspect explains the waiting of the whole run"};
   for (ContextId above = experiment.contexts[context].parent; above != kNone;
        above = experiment.contexts[above].parent) {
     if (!is_balanced(experiment, above) && above != 0) continue;

@@ -13,8 +13,9 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr std::array<const char*, 3> kModes = {"by rank", "sorted", "histogram"};
-constexpr int kScaleWidth = 9;  // amounts beside the vertical axis, where they are not longer
+constexpr std::array<const char*, 4> kModes = {"by rank", "sorted", "histogram", "procedures"};
+constexpr int kBeside = 120, kLeastPlot = 56;  // columns: a plot and a heat map; the plot then
+constexpr int kScaleWidth = 9;                 // amounts beside the vertical axis, where they are not longer
 constexpr int kBins = 24;
 
 /// `64 × mean`
@@ -45,6 +46,11 @@ bool RanksPane::up_to_date() const {
 }
 
 bool RanksPane::work() {
+  if (read_nodes()) return true;
+  return heat_is_shown_ && heat_.step(workspace_);
+}
+
+bool RanksPane::read_nodes() {
   if (up_to_date()) return false;
   const std::vector<NodeRef> nodes = wanted();
   const std::optional<views::Column> column = column_over_ranks(workspace_);
@@ -183,8 +189,18 @@ void RanksPane::draw(Canvas& canvas, const Area& area) {
     return;
   }
   const int taken = draw_legend(canvas, area);
-  const Area below{area.row + taken, area.column, area.height - taken, area.width};
+  Area below{area.row + taken, area.column, area.height - taken, area.width};
   if (below.height < 4) return;
+  const bool alone = mode_ == Mode::procedures;
+  heat_is_shown_ = alone || area.width >= kBeside;
+  if (heat_is_shown_) {
+    const int plot = alone ? 0 : std::max(kLeastPlot, area.width / 2);
+    const Area beside{below.row, below.column + plot + (alone ? 0 : 3), below.height,
+                      below.width - plot - (alone ? 0 : 3)};
+    heat_.draw(canvas, beside, window_.first, window_.shown(threads()), window_.cursor, workspace_.unicode());
+    below.width = plot;
+  }
+  if (alone) return;
   if (mode_ == Mode::histogram) {
     draw_histogram(canvas, below);
   } else {
@@ -467,7 +483,7 @@ void RanksPane::draw_histogram(Canvas& canvas, const Area& area) const {
 }
 
 std::vector<Hint> RanksPane::hints() const {
-  return {{"m", "sorted, histogram"},
+  return {{"m", "sorted, histogram, procedures"},
           {"h l", "cursor"},
           {"+ -", "zoom"},
           {"<>", "column"},
@@ -480,6 +496,8 @@ std::string RanksPane::status() const {
   if (series_.empty() || window_.cursor >= threads()) return {};
   if (mode_ == Mode::sorted) return "Each node's threads, those with most first";
   if (mode_ == Mode::histogram) return "How many threads have which value";
+  if (mode_ == Mode::procedures)
+    return location_text(window_.cursor) + " is at the mark; shades are of the largest value";
   std::string text = location_text(window_.cursor) + ":";
   for (std::size_t number = 0; number < series_.size(); ++number) {
     const RankSeries& each = series_[number];

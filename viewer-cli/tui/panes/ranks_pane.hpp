@@ -2,6 +2,7 @@
 
 #include "tui/panes/pane.hpp"
 #include "tui/panes/per_rank.hpp"
+#include "tui/panes/procedure_heat.hpp"
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/host.hpp"
 #include "tui/widgets/plot.hpp"
@@ -11,10 +12,11 @@
 
 namespace culprit::viewer::tui {
 
-/// Values of the chosen node, or of all marked ones, over the threads: by rank, sorted, or as a histogram.
+/// Values of the chosen node, or of all marked ones, over the threads: by rank, sorted, or as a histogram;
+/// and all procedures over the ranks, beside it where there is room.
 class RanksPane final : public Pane {
  public:
-  enum class Mode : std::uint8_t { by_rank, sorted, histogram };
+  enum class Mode : std::uint8_t { by_rank, sorted, histogram, procedures };
 
   RanksPane(Workspace& workspace, Host& host);
 
@@ -24,9 +26,12 @@ class RanksPane final : public Pane {
   [[nodiscard]] std::vector<Hint> hints() const override;
   [[nodiscard]] std::string status() const override;
   bool work() override;
-  void figures_changed() override { series_.clear(); }
+  void figures_changed() override {
+    series_.clear();
+    heat_.clear();
+  }
   void shown() override {
-    while (work()) continue;
+    while (read_nodes()) continue;
   }
 
   [[nodiscard]] Mode mode() const { return mode_; }
@@ -34,6 +39,7 @@ class RanksPane final : public Pane {
  private:
   [[nodiscard]] std::vector<NodeRef> wanted() const;
   [[nodiscard]] bool up_to_date() const;
+  bool read_nodes();
   [[nodiscard]] std::size_t threads() const { return series_.empty() ? 0 : series_.front().values.size(); }
   void group();
   void move(std::ptrdiff_t by);
@@ -62,6 +68,8 @@ class RanksPane final : public Pane {
   std::vector<RankSeries> series_;
   std::vector<AlikeThreads> groups_;  ///< of a series that is alone
   double largest_ = 0;
+  ProcedureHeat heat_;
+  bool heat_is_shown_ = false;
   Area inside_;  ///< of the graph, as last drawn
 };
 

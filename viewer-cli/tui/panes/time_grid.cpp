@@ -9,10 +9,12 @@
 #include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "tui/widgets/tone.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -47,8 +49,8 @@ bool is_shown(const TimeChoice& choice, WaitPattern pattern) {
 }
 
 /// `2.5 iterations`.
-std::string segments_amount(const Variation& variation, double number) {
-  const std::string name(segment_name(variation));
+std::string segments_amount(const database::Contents& experiment, const Variation& variation, double number) {
+  const std::string name(segment_name(experiment, variation));
   return number == 1 ? "1 " + name : grouped(number, number < 10 ? 1 : 0) + ' ' + name + 's';
 }
 
@@ -57,10 +59,11 @@ std::string segments_text(const database::Contents& experiment, const Variation&
                           std::size_t width, bool unicode) {
   if (variation.marked || variation.context == database::kNone)
     return begins ? "Iterations that the program marked" : "iterations that the program marked";
+  const std::string of = is_loop(experiment, variation) ? "terations of " : "nvocations of ";
   // Where ranks differ, the same column is not the same thing on all of them.
-  const std::string what = line_up(variation) ? (begins ? "Invocations of " : "invocations of ")
+  const std::string what = line_up(variation) ? (begins ? "I" : "i") + of
                                               : (begins ? "Each rank's own " : "each rank's own ") +
-                                                    numbers_of_segments(variation) + " invocations of ";
+                                                    numbers_of_segments(variation) + " i" + of;
   constexpr std::size_t kLeast = 12, kMost = 40;
   const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
   return what + shorten_middle(code, std::max(kLeast, width - std::min(width, what.size())), unicode);
@@ -77,9 +80,11 @@ class Iterations final : public TimeGrid {
   }
 
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
-  [[nodiscard]] std::string axis() const override { return std::string(segment_name(variation_)); }
+  [[nodiscard]] std::string axis() const override {
+    return std::string(segment_name(experiment_, variation_));
+  }
   [[nodiscard]] std::string amount_of(double columns, bool) const override {
-    return segments_amount(variation_, columns);
+    return segments_amount(experiment_, variation_, columns);
   }
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
@@ -145,9 +150,11 @@ class Counted final : public TimeGrid {
   }
 
   [[nodiscard]] std::int32_t rank(std::size_t row) const override { return variation_.rows[row].rank; }
-  [[nodiscard]] std::string axis() const override { return std::string(segment_name(variation_)); }
+  [[nodiscard]] std::string axis() const override {
+    return std::string(segment_name(experiment_, variation_));
+  }
   [[nodiscard]] std::string amount_of(double columns, bool) const override {
-    return segments_amount(variation_, columns);
+    return segments_amount(experiment_, variation_, columns);
   }
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
@@ -188,17 +195,17 @@ class Counted final : public TimeGrid {
 };
 
 /// Bins of time.
-class Bins final : public TimeGrid {
+class Bins : public TimeGrid {
  public:
   Bins(const database::Contents& experiment, const TimeMap& map, const TimeChoice& choice)
       : experiment_(experiment), map_(map), choice_(choice) {
-    if (choice.kind != Kind::calls) {
+    if (choice.kind != Kind::calls && choice.kind != Kind::code) {
       sums_.assign(map.rows.size() * map.bins, 0);
       for (std::size_t row = 0; row < map.rows.size(); ++row) add_waits(row);
     }
     std::vector<std::span<const std::uint64_t>> rows;
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
-      rows.push_back(choice.kind == Kind::calls
+      rows.push_back(choice.kind == Kind::calls || choice.kind == Kind::code
                          ? std::span(map.rows[row].calls_ns)
                          : std::span<const std::uint64_t>(sums_).subspan(row * map.bins, map.bins));
     }
@@ -220,7 +227,7 @@ class Bins final : public TimeGrid {
     const std::vector<Variation>& levels = experiment_.trace().variations;
     const bool known = std::any_of(map_.rows.begin(), map_.rows.end(),
                                    [](const TimeMap::Row& row) { return !row.iterations.empty(); });
-    return known && !levels.empty() ? std::string(segment_name(levels.front())) : std::string{};
+    return known && !levels.empty() ? std::string(segment_name(experiment_, levels.front())) : std::string{};
   }
   [[nodiscard]] std::optional<std::uint64_t> further_at(std::size_t row, std::size_t column) const override {
     if (map_.rows[row].iterations.empty() || map_.rows[row].iterations[column].count == 0)
@@ -256,6 +263,10 @@ class Bins final : public TimeGrid {
     return map_.rows[row].contexts[column];
   }
 
+ protected:
+  [[nodiscard]] const database::Contents& experiment() const { return experiment_; }
+  [[nodiscard]] const TimeMap& map() const { return map_; }
+
  private:
   void add_waits(std::size_t row) {
     for (const TimeMap::Series& series : map_.rows[row].waits) {
@@ -269,7 +280,7 @@ class Bins final : public TimeGrid {
     if (map_.rows[row].iterations.empty() || levels.empty()) return {};
     const auto [first, count] = map_.rows[row].iterations[column];
     if (count == 0) return {};
-    const std::string text = std::string(", ") + segment_name(levels.front());
+    const std::string text = std::string(", ") + segment_name(experiment_, levels.front());
     if (count == 1) return text + ' ' + std::to_string(first);
     return text + "s " + std::to_string(first) + (unicode ? "–" : "-") +
            std::to_string(std::uint64_t{first} + count - 1);
@@ -284,6 +295,120 @@ class Bins final : public TimeGrid {
   TimeChoice choice_;
   std::vector<std::uint64_t> sums_;
   std::uint64_t total_ = 0;
+};
+
+/// In which procedure or MPI call each rank was, bin by bin.
+class Code final : public Bins {
+ public:
+  Code(const database::Contents& experiment, const TimeMap& map, const TimeChoice& choice)
+      : Bins(experiment, map, choice) {
+    std::vector<std::uint32_t> known(experiment.contexts.size(), kUnknown);  // there may be a million bins
+    std::map<std::string, std::uint32_t> numbers;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> bins;  // how many, of which name
+    std::vector<std::string> names;
+    const auto number_of = [&](database::ContextId context) {
+      if (known[context] != kUnknown) return known[context];
+      const std::string name = name_at(context);
+      const auto [number, added] = numbers.try_emplace(name, static_cast<std::uint32_t>(names.size()));
+      if (added) {
+        names.push_back(name);
+        bins.emplace_back(0, number->second);
+      }
+      return known[context] = number->second;
+    };
+    parts_.resize(map.rows.size());
+    for (std::size_t row = 0; row < map.rows.size(); ++row) {
+      parts_[row].assign(map.bins, kUnknown);
+      for (std::size_t bin = 0; bin < map.bins; ++bin) {
+        const database::ContextId context = map.rows[row].contexts[bin];
+        if (context == database::kNone) continue;
+        parts_[row][bin] = number_of(context);
+        ++bins[parts_[row][bin]].first;
+      }
+    }
+    name_parts(bins, names);
+  }
+
+  [[nodiscard]] std::vector<std::string> legend() const override { return legend_; }
+
+  [[nodiscard]] std::vector<std::uint64_t> cells(const Part& rows, const Part& columns, std::size_t lines,
+                                                 std::size_t wide) const override {
+    std::vector<std::uint64_t> cells(lines * wide, 0);
+    std::vector<std::uint32_t> counts(legend_.size());
+    for (std::size_t line = 0; line < lines; ++line) {
+      const std::size_t first = first_of(line, lines, rows.count);
+      const std::size_t last = std::max(first_of(line + 1, lines, rows.count), first + 1);
+      for (std::size_t cell = 0; cell < wide; ++cell) {
+        const std::size_t from = columns.first + first_of(cell, wide, columns.count);
+        const std::size_t end = columns.first + first_of(cell + 1, wide, columns.count);
+        const std::size_t until = std::min<std::size_t>(std::max(end, from + 1), map().bins);
+        std::ranges::fill(counts, 0);
+        for (std::size_t row = rows.first + first; row < rows.first + last; ++row) {
+          for (std::size_t bin = from; bin < until; ++bin) {
+            if (parts_[row][bin] != kUnknown) ++counts[parts_[row][bin]];
+          }
+        }
+        const auto most = std::ranges::max_element(counts);
+        if (most != counts.end() && *most > 0)
+          cells[line * wide + cell] = static_cast<std::uint64_t>(most - counts.begin()) + 1;
+      }
+    }
+    return cells;
+  }
+
+  [[nodiscard]] bool is_critical(std::size_t row, std::size_t first, std::size_t last) const override {
+    const std::vector<TimeMap::Cell>& cells = map().rows[row].critical;
+    const auto found =
+        std::ranges::lower_bound(cells, static_cast<std::uint32_t>(first), {}, &TimeMap::Cell::bin);
+    return found != cells.end() && found->bin < last;
+  }
+
+  [[nodiscard]] std::string title(std::size_t, bool) const override {
+    return "Where each rank spent most of its time";
+  }
+  [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
+    const database::ContextId where = context(row, column);
+    const std::string at = "at " + column_name(column, unicode) + ": ";
+    return where == database::kNone ? at + "not sampled"
+                                    : at + shorten_name(name_at(where), kLongestCode, unicode);
+  }
+
+ private:
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+
+  [[nodiscard]] std::string name_at(database::ContextId context) const {
+    const bool call = (experiment().contexts[context].flags & database::kFrontier) != 0;
+    const database::ContextId scope = call ? context : users_scope(experiment(), context);
+    const database::ContextId procedure = call ? context : enclosing_procedure(experiment(), scope);
+    if (procedure == database::kNone) return "other code";
+    return without_parameters(label(views::frame_of(experiment(), experiment().contexts[procedure])));
+  }
+
+  /// Those with most bins get parts of their own, the others the last one together.
+  void name_parts(std::vector<std::pair<std::uint64_t, std::uint32_t>> bins,
+                  const std::vector<std::string>& names) {
+    std::ranges::stable_sort(bins, std::ranges::greater(), &std::pair<std::uint64_t, std::uint32_t>::first);
+    constexpr std::size_t kOwn = kParts - 1;
+    std::vector<std::uint32_t> part_of(names.size(), kOwn);
+    for (std::size_t i = 0; i < std::min(bins.size(), kOwn); ++i) {
+      part_of[bins[i].second] = static_cast<std::uint32_t>(i);
+      legend_.push_back(names[bins[i].second]);
+    }
+    if (names.size() == kParts) {
+      part_of[bins[kOwn].second] = kOwn;
+      legend_.push_back(names[bins[kOwn].second]);
+    } else if (names.size() > kParts) {
+      legend_.emplace_back("other code");
+    }
+    for (std::vector<std::uint32_t>& row : parts_) {
+      for (std::uint32_t& part : row) {
+        if (part != kUnknown) part = part_of[part];
+      }
+    }
+  }
+
+  std::vector<std::vector<std::uint32_t>> parts_;  ///< by row and bin
+  std::vector<std::string> legend_;
 };
 
 }  // namespace
@@ -327,7 +452,8 @@ std::vector<std::uint64_t> TimeGrid::means(const Part& rows, const Part& columns
 
 std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
   const std::vector<Variation>& levels = experiment.trace().variations;
-  std::string segments = levels.empty() ? "iterations" : std::string(segment_name(levels.front())) + 's';
+  std::string segments =
+      levels.empty() ? "iterations" : std::string(segment_name(experiment, levels.front())) + 's';
   switch (choice.kind) {
     case Kind::iterations:
       return segments;
@@ -339,6 +465,8 @@ std::string name_of(const database::Contents& experiment, const TimeChoice& choi
       return "waiting";
     case Kind::calls:
       return "in MPI calls";
+    case Kind::code:
+      return "code";
     case Kind::pattern:
       return std::string(metrics::name_of(choice.pattern));
   }
@@ -346,7 +474,7 @@ std::string name_of(const database::Contents& experiment, const TimeChoice& choi
 }
 
 std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice) {
-  if (choice.of_iterations()) return std::nullopt;
+  if (choice.of_iterations() || choice.kind == Kind::code) return std::nullopt;
   std::uint64_t sum = 0;
   for (const TimeMap::Row& row : trace.time_map.rows) {
     if (choice.kind == Kind::calls) {
@@ -369,6 +497,7 @@ std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
   if (trace.time_map.rows.empty()) return choices;
   choices.push_back({Kind::waiting, {}});
   choices.push_back({Kind::calls, {}});
+  choices.push_back({Kind::code, {}});
   std::map<WaitPattern, std::uint64_t> sums;
   for (const TimeMap::Row& row : trace.time_map.rows) {
     for (const TimeMap::Series& series : row.waits) {
@@ -392,6 +521,7 @@ std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, c
     return std::make_unique<Iterations>(experiment, trace.variations[level],
                                         choice.kind == Kind::above_median);
   }
+  if (choice.kind == Kind::code) return std::make_unique<Code>(experiment, trace.time_map, choice);
   return std::make_unique<Bins>(experiment, trace.time_map, choice);
 }
 

@@ -19,6 +19,7 @@ struct TimeChoice {
     metric,        ///< what was counted of a metric in each, outside MPI
     waiting,       ///< all waits for others
     calls,         ///< time in MPI calls
+    code,          ///< in which procedure or MPI call most of the time went
     pattern        ///< waits of one pattern
   };
   Kind kind = Kind::iterations;
@@ -51,6 +52,19 @@ class TimeGrid {
   /// first_of): the mean over the columns that a row has there; of several rows the largest of their means.
   [[nodiscard]] std::vector<std::uint64_t> means(const Part& rows, const Part& columns, std::size_t lines,
                                                  std::size_t wide) const;
+  /// What a cell of the map shows: means(), or, where there is a legend, the part with most of its bins, from
+  /// 1 on; 0: nothing is known.
+  [[nodiscard]] virtual std::vector<std::uint64_t> cells(const Part& rows, const Part& columns,
+                                                         std::size_t lines, std::size_t wide) const {
+    return means(rows, columns, lines, wide);
+  }
+  /// Whether a row is on the critical path somewhere in these columns, from `first` to before `last`.
+  [[nodiscard]] virtual bool is_critical(std::size_t /*row*/, std::size_t /*first*/,
+                                         std::size_t /*last*/) const {
+    return false;
+  }
+  /// What the parts are, most bins first, at most kParts; empty where cells are amounts.
+  [[nodiscard]] virtual std::vector<std::string> legend() const { return {}; }
 
   /// How much of the most there can be, 0 to 1.
   [[nodiscard]] double level(std::uint64_t ns) const {

@@ -21,6 +21,9 @@ constexpr int kLabelWidth = 10;     // "invocation"
 constexpr int kTallest = 6;         // lines of a bar
 constexpr double kLeastApart = 14;  // columns between numbers on an axis
 constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
+/// Told apart without colours, too.
+constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
+constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
 constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
 
 /// The least of 1, 2, 5, 10, 20, … and 0.5, 0.2, 0.1, … that is at least `wanted`.
@@ -69,6 +72,7 @@ const TimeGrid* TimePane::grid() {
   if (choices.empty()) return nullptr;
   if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
   grid_ = make_time_grid(workspace_.experiment(), choice_, finer_);
+  legend_ = grid_->legend();
   return grid_.get();
 }
 
@@ -291,7 +295,25 @@ void TimePane::form_map(const Area& inside) {
                     now.wide == map_.wide;
   if (same) return;
   map_ = std::move(now);
-  map_.cells = grid_->means(map_.ranks, map_.segments, map_.lines, map_.wide);
+  map_.cells = grid_->cells(map_.ranks, map_.segments, map_.lines, map_.wide);
+  map_.critical.clear();
+  if (!legend_.empty()) mark_critical();
+}
+
+/// Which cells the critical path goes through.
+void TimePane::mark_critical() {
+  map_.critical.assign(map_.lines * map_.wide, false);
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const std::size_t first = map_.ranks.first + first_of(line, map_.lines, map_.ranks.count);
+    const std::size_t last =
+        std::max(map_.ranks.first + first_of(line + 1, map_.lines, map_.ranks.count), first + 1);
+    for (std::size_t cell = 0; cell < map_.wide; ++cell) {
+      const std::size_t from = map_.segments.first + first_of(cell, map_.wide, map_.segments.count);
+      const std::size_t end = map_.segments.first + first_of(cell + 1, map_.wide, map_.segments.count);
+      for (std::size_t rank = first; rank < last && !map_.critical[line * map_.wide + cell]; ++rank)
+        map_.critical[line * map_.wide + cell] = grid_->is_critical(rank, from, std::max(end, from + 1));
+    }
+  }
 }
 
 void TimePane::draw_map(Canvas& canvas, const Area& inside) {
@@ -307,15 +329,47 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) {
       const Area bar{inside.row + static_cast<int>(line) * bar_height_,
                      inside.column + static_cast<int>(cell), bar_height_, 1};
       draw_bar(canvas, bar, map_.cells[line * map_.wide + cell]);
+      if (bar.height > 1 && !map_.critical.empty() && map_.critical[line * map_.wide + cell])
+        canvas.put(bar.row + bar.height - 1, bar.column, workspace_.unicode() ? U'━' : U'~', Tone::hot);
       if (!here || !holds(cell, map_.wide, map_.segments, segments_.cursor)) continue;
       for (int row = bar.row; row < bar.row + bar.height; ++row) canvas.select(row, bar.column, 1);
     }
   }
 }
 
+char32_t TimePane::part_sign(int part) const {
+  return (workspace_.unicode() ? kPartSigns : kPartLetters).at(static_cast<std::size_t>(part));
+}
+
+/// What the parts are, each name with as much room as the others leave it.
+void TimePane::draw_legend(Canvas& canvas, const Area& given) const {
+  Area line = given;
+  const std::string critical = workspace_.unicode() ? "━ critical path" : "~ critical path";
+  if (bar_height_ > 1) {
+    line.width -= static_cast<int>(columns(critical)) + 2;
+    canvas.write(line.row, line.column + line.width + 2, critical, Tone::hot, given.width);
+  }
+  int column = line.column;
+  for (std::size_t part = 0; part < legend_.size(); ++part) {
+    const auto left = static_cast<int>(legend_.size() - part);
+    const int room = (line.column + line.width - column) / left - 3;
+    if (room < 3) return;
+    canvas.put(line.row, column, part_sign(static_cast<int>(part)), part_tone(static_cast<int>(part)));
+    const std::string name =
+        shorten_name(legend_[part], static_cast<std::size_t>(room), workspace_.unicode());
+    column = canvas.write(line.row, column + 2, name, Tone::plain, room) + 1;
+  }
+}
+
 /// The tallest bar stays an eighth of a line below what is above it, so that rows are told apart.
 void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const {
   if (mean == 0) return;
+  if (!legend_.empty()) {
+    const auto part = static_cast<int>(mean) - 1;
+    const Area cells{bar.row, bar.column, std::max(bar.height - 1, 1), 1};  // rows are told apart
+    canvas.fill(cells, part_sign(part), part_tone(part));
+    return;
+  }
   const double level = std::min(grid_->level(mean), 1.0);
   const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
   const int most = bar.height > 1 ? bar.height * kHeats - 1 : kHeats;
@@ -341,6 +395,10 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
     ++below;
     canvas.write(below, area.column, further, Tone::dim, kLabelWidth);
     draw_further_axis(canvas, {below, inside.column, 1, inside.width});
+  }
+  if (!legend_.empty()) {
+    draw_legend(canvas, {below + 1, area.column, 1, area.width});
+    return;
   }
   const std::string little = grid_->shade_name(false, workspace_.unicode());
   int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);

@@ -13,9 +13,10 @@
 
 namespace culprit::viewer::tui {
 
-/// How long each iteration (or invocation) took outside MPI, or where ranks waited or were in MPI: a row of
-/// bars for each rank, time to the right. A bar is the mean of what shares its column; where ranks share a
-/// line, of the rank with the largest mean, so that none that is unusual vanishes.
+/// How long each iteration (or invocation) took outside MPI, where ranks waited or were in MPI, or in which
+/// code they were: a row of bars for each rank, time to the right. A bar is the mean of what shares its
+/// column; where ranks share a line, of the rank with the largest mean, so that none that is unusual
+/// vanishes.
 class TimePane final : public Pane {
  public:
   /// `findings` must outlive this: until they are formed, there is nothing to show.
@@ -45,7 +46,10 @@ class TimePane final : public Pane {
   void draw_missing(Canvas& canvas, const Area& area) const;
   void form_map(const Area& inside);
   void draw_map(Canvas& canvas, const Area& inside);
+  void mark_critical();
   void draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const;
+  [[nodiscard]] char32_t part_sign(int part) const;
+  void draw_legend(Canvas& canvas, const Area& line) const;
   void draw_axis(Canvas& canvas, const Area& axis) const;
   void draw_further_axis(Canvas& canvas, const Area& axis) const;
   void draw_path(Canvas& canvas, const Area& line) const;
@@ -56,6 +60,7 @@ class TimePane final : public Pane {
     TimeGrid::Part ranks, segments;
     std::size_t lines = 0, wide = 0;
     std::vector<std::uint64_t> cells;
+    std::vector<bool> critical;  ///< likewise; empty where bars are amounts
   };
 
   Workspace& workspace_;
@@ -63,7 +68,8 @@ class TimePane final : public Pane {
   const FindingsTask& findings_;
   std::size_t finer_ = 0;  ///< which level of iterations
   TimeChoice choice_;
-  std::unique_ptr<TimeGrid> grid_;  ///< made when it is first looked at
+  std::unique_ptr<TimeGrid> grid_;   ///< made when it is first looked at
+  std::vector<std::string> legend_;  ///< of grid_
   Window ranks_, segments_;
   Map map_;
   int bar_height_ = 1;

@@ -4,6 +4,8 @@
 #include "commands/critical_path.hpp"
 #include "commands/hotspots.hpp"
 #include "commands/waits.hpp"
+#include "findings/idleness_parts.hpp"
+#include "findings/message_patterns.hpp"
 #include "text/call_path_text.hpp"
 
 #include <csignal>
@@ -28,7 +30,8 @@ constexpr std::size_t kNamesInVerdict = 60;
 
 }  // namespace
 
-FindingsTask::FindingsTask(const views::Source& source, bool unicode) : unicode_(unicode) {
+FindingsTask::FindingsTask(const views::Source& source, bool unicode, bool without_startup)
+    : unicode_(unicode), without_startup_(without_startup) {
   // Signals are the terminal's thread's business.
   sigset_t all;
   sigset_t before;
@@ -47,9 +50,14 @@ void FindingsTask::form(const views::Source& source) {
     const views::Figures figures(source);
     (void)source.experiment().trace();  // what the panes show is read here, once
     (void)source.experiment().waits();
-    findings_.diagnosis = diagnose(figures);
+    (void)source.experiment().communication();
+    findings_.diagnosis = diagnose(figures, without_startup_);
     findings_.verdict = find_verdict(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
     findings_.efficiency = efficiency_of(figures);
+    findings_.mpi = mpi_calls(figures);
+    findings_.idleness_parts =
+        idleness_parts_phrase(divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses));
+    findings_.messages = message_pattern_phrases(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
     findings_.waits = lists_of(waits_list, source.experiment(), unicode_);
     findings_.causes = lists_of(causes_list, source.experiment(), unicode_);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);

@@ -4,6 +4,7 @@
 #include "commands/list.hpp"
 #include "findings/common_cause.hpp"
 #include "findings/diagnosis.hpp"
+#include "findings/mpi_calls.hpp"
 #include "findings/verdict.hpp"
 #include "views/source.hpp"
 
@@ -23,7 +24,10 @@ inline constexpr std::size_t kMostRows = 300;
 struct Findings {
   Diagnosis diagnosis;
   Verdict verdict;
+  std::string idleness_parts;         ///< of waiting; empty: it is of one kind
+  std::vector<std::string> messages;  ///< what of communication is worth a sentence
   Efficiency efficiency;
+  std::vector<MpiCall> mpi;
   /// A list with a row for each call path, and the same for each rank.
   using Lists = std::array<List, 2>;
   Lists waits, causes, hotspots;
@@ -39,7 +43,7 @@ struct Findings {
 class FindingsTask {
  public:
   /// `source` must outlive this.
-  explicit FindingsTask(const views::Source& source, bool unicode = true);
+  explicit FindingsTask(const views::Source& source, bool unicode = true, bool without_startup = false);
   ~FindingsTask();
   FindingsTask(const FindingsTask&) = delete;
   FindingsTask& operator=(const FindingsTask&) = delete;
@@ -52,7 +56,7 @@ class FindingsTask {
  private:
   void form(const views::Source& source);
 
-  bool unicode_;
+  bool unicode_, without_startup_;
   Findings findings_;
   std::atomic<bool> ready_{false};
   std::thread thread_;

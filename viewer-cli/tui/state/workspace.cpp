@@ -8,6 +8,7 @@
 #include "views/derived.hpp"
 #include "views/flat.hpp"
 #include "views/rank_list.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +36,7 @@ std::string heading_of(const views::Column& column) {
   std::string heading = name.event;
   if (name.statistic == views::Statistic::sum) {
     if (name.event == "REALTIME") return name.inclusive ? "time" : "self";
-    if (name.event == "idleness") heading = "idle";
+    if (name.event == "idleness") heading = "wait";
     if (column.blame) return name.inclusive ? "blame below" : "blame";
     return name.inclusive ? heading : heading + " self";
   }
@@ -97,7 +98,9 @@ void Workspace::set_columns(const std::vector<std::string>& names) {
 void Workspace::finish_columns() {
   double longest = 0;
   for (NumberColumn& each : columns_) {
-    const double whole = views::total(*figures_, each.column);
+    const double whole = views::total_without(
+        *figures_, each.column,
+        without_startup ? views::mpi_start_up(experiment()) : std::vector<database::ContextId>{});
     each.whole = std::isnan(whole) ? 0 : whole;
     each.heading = heading_of(each.column);
     if (each.column.unit == "s") longest = std::max(longest, each.whole);

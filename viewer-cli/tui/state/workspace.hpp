@@ -80,6 +80,8 @@ class Workspace {
   views::PassedOver passed_over;
   double least_percent = 0;  ///< branches below this share of the run's time are left out
   bool percent = false;      ///< shares instead of amounts
+  /// Shares are of the run without MPI_Init and MPI_Finalize. Has effect on columns that are set later.
+  bool without_startup = false;
   bool smallest_first = false;
 
   std::optional<NodeRef> chosen;                ///< the node under the cursor of the last tree

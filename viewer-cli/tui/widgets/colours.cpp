@@ -62,10 +62,20 @@ Looks eight_colours(bool light) {
                           : ramp.at(static_cast<std::size_t>(level));
     colour(looks, heat_tone(level), shade);
   }
+  const std::array<int, kParts> parts = {light ? kBlue : kCyan,
+                                         light ? kRed : kYellow,
+                                         kMagenta,
+                                         kGreen,
+                                         light ? kCyan : kBlue,
+                                         light ? kYellow : kRed,
+                                         light ? kBlack : kWhite,
+                                         light ? kBlack : kWhite};
+  for (int part = 0; part < kParts; ++part)
+    colour(looks, part_tone(part), parts.at(static_cast<std::size_t>(part)));
   return looks;
 }
 
-/// The 6x6x6 cube and the greys of xterm. Series after Okabe and Ito, shades after viridis.
+/// The 6x6x6 cube and the greys of xterm. Series and parts after Okabe and Ito, shades after viridis.
 Looks many_colours(bool light) {
   Looks looks = eight_colours(light);
   colour(looks, Tone::dim, light ? 243 : 245);
@@ -95,6 +105,11 @@ Looks many_colours(bool light) {
   constexpr std::array<int, kHeats> on_light = {255, 194, 150, 78, 36, 30, 24, 17};
   for (int level = 0; level < kHeats; ++level)
     colour(looks, heat_tone(level), (light ? on_light : on_dark).at(static_cast<std::size_t>(level)));
+  constexpr std::array<int, kParts> parts_on_dark = {75, 214, 79, 182, 166, 117, 227, 245};
+  constexpr std::array<int, kParts> parts_on_light = {25, 166, 29, 132, 94, 31, 178, 243};
+  for (int part = 0; part < kParts; ++part)
+    colour(looks, part_tone(part),
+           (light ? parts_on_light : parts_on_dark).at(static_cast<std::size_t>(part)));
   return looks;
 }
 

@@ -38,13 +38,25 @@ enum class Tone : std::uint8_t {
   heat_5,
   heat_6,
   heat_7,
+  part_0,  ///< what there is side by side: code, calls
+  part_1,
+  part_2,
+  part_3,
+  part_4,
+  part_5,
+  part_6,
+  part_7,
 };
-inline constexpr int kTones = static_cast<int>(Tone::heat_7) + 1;
+inline constexpr int kTones = static_cast<int>(Tone::part_7) + 1;
 inline constexpr int kHeats = 8;
+inline constexpr int kParts = 8;
 inline constexpr int kSeries = 4;
 
 constexpr Tone heat_tone(int level) {
   return static_cast<Tone>(static_cast<int>(Tone::heat_0) + level);
+}
+constexpr Tone part_tone(int part) {
+  return static_cast<Tone>(static_cast<int>(Tone::part_0) + part % kParts);
 }
 constexpr Tone series_tone(int series) {
   return static_cast<Tone>(static_cast<int>(Tone::series_a) + series % kSeries);

@@ -414,7 +414,7 @@ TEST_CASE("The machine is named before any code") {
     waiting.sample.build().machine.threads.push_back({.location = location, .work_ns = 3 * kSecond});
   const std::string effect =
       " They were ready to run, without a processor, for at least 6.00 s, 50 % of their work; this explains "
-      "at most 5.00 s of the 8.00 s of idleness. ";
+      "at most 5.00 s of the 8.00 s of waiting. ";
   const std::string rest = " before you change code.  40.0 % of the run is waiting";
   const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
     INFO(text);

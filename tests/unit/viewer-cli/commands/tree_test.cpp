@@ -18,7 +18,7 @@ using views::testing::SolverSample;
 
 TEST_CASE("Calling contexts at 100 columns") {
   const SolverSample solver;
-  CHECK(run(solver.sample, {"view"}) == R"(   time          self     idle    blame
+  CHECK(run(solver.sample, {"view"}) == R"(   time          self     wait    blame
       s      %      %        s        s  calling-context, 8 threads
 8 000.0  100.0         1 710.0           <run>
 8 000.0  100.0         1 710.0           <program root>

@@ -58,9 +58,53 @@ TimeMap waiting_over_time(ContextId spmv, ContextId allreduce) {
       if (waiting) waits.cells.push_back({bin, (rank == 5 && bin == 21 ? 100 : 350) * kMs});
     }
     if (!works) row.waits.push_back(std::move(waits));
+    // Rank 3 in the first half, rank 7 in the second.
+    for (std::uint32_t bin = 0; bin < kBins; ++bin) {
+      if (rank == (bin < kBins / 2 ? 3 : 7)) row.critical.push_back({bin, 500 * kMs});
+    }
     map.rows.push_back(std::move(row));
   }
   return map;
+}
+
+/// Eight ranks reduce 8 bytes 24 000 times, and each sends 1 MB a thousand times to the next.
+Communication traffic(ContextId allreduce, ContextId waitall, std::uint32_t busiest) {
+  constexpr std::uint64_t kReduced = 192'000, kSent = 8'000, kMegabyte = 1'000'000;
+  Communication communication;
+  communication.calls = {{.context = allreduce,
+                          .threads = 8,
+                          .busiest = busiest,
+                          .calls = kReduced,
+                          .ns = 25'300 * kMs,
+                          .busiest_ns = 4'200 * kMs,
+                          .longest_ns = 1'310 * kMs,
+                          .messages = kReduced,
+                          .message_bytes = 8 * kReduced,
+                          .smallest = 8,
+                          .largest = 8,
+                          .sent_bytes = 8 * kReduced,
+                          .received_bytes = 8 * kReduced},
+                         {.context = waitall,
+                          .threads = 8,
+                          .busiest = 0,
+                          .calls = kSent,
+                          .ns = 800 * kMs,
+                          .busiest_ns = 100 * kMs,
+                          .longest_ns = 2 * kMs,
+                          .messages = kSent,
+                          .message_bytes = kSent * kMegabyte,
+                          .smallest = kMegabyte,
+                          .largest = kMegabyte,
+                          .sent_bytes = 0,
+                          .received_bytes = kSent * kMegabyte}};
+  for (std::int32_t rank = 0; rank < 8; ++rank)
+    communication.partners.push_back({.communicator = 1,
+                                      .members = 8,
+                                      .from = rank,
+                                      .to = (rank + 1) % 8,
+                                      .messages = kSent / 8,
+                                      .bytes = kSent / 8 * kMegabyte});
+  return communication;
 }
 
 }  // namespace
@@ -115,6 +159,7 @@ Example make_browsed_example() {
   trace.hotspots = {{slow, spmv, location_of(e, 0), allreduce, 4'100 * kMs}};
   trace.variations = {iterations(loop_at(e, 140), spmv)};
   trace.time_map = waiting_over_time(spmv, allreduce);
+  e.communication = traffic(allreduce, context_named(e, "MPI_Waitall"), slow);
   return example;
 }
 

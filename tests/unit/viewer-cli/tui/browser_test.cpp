@@ -48,7 +48,7 @@ TEST_CASE("From a wait one key leads to the balanced code that is blamed, one mo
   CHECK(contains(driven.browser().message(), "deepest balanced code around the wait"));
   driven.type("b");
   CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
-  CHECK(contains(driven.browser().message(), "ranks 3, 7 work too much"));
+  CHECK(contains(driven.browser().message(), "ranks 3, 7 work more than the others"));
 }
 
 TEST_CASE("Every tab is reached by its number and by Tab") {
@@ -157,9 +157,9 @@ TEST_CASE("Source text comes from the database with costs by line; a missing fil
 TEST_CASE("Columns are chosen, defined by a formula, and sorted by") {
   DrivenBrowser driven;
   driven.type("2>>");
-  CHECK(contains(driven.line(1), "▼idle s"));
+  CHECK(contains(driven.line(1), "▼wait s"));
   driven.type("%");
-  CHECK(contains(driven.line(1), "▼idle %"));
+  CHECK(contains(driven.line(1), "▼wait %"));
   driven.type("%");
   driven.workspace().define("share=$idleness/$REALTIME");
   driven.browser().figures_changed();

@@ -52,7 +52,7 @@ TEST_CASE("A database is shown again as it was left") {
   DrivenBrowser second;
   restore_view(second.browser(), second.workspace());
   second.type("2");
-  CHECK(second.line(1).find("▼idle %") != std::string::npos);
+  CHECK(second.line(1).find("▼wait %") != std::string::npos);
   CHECK(second.selected().find("cg::halo_exchange") != std::string::npos);
 }
 

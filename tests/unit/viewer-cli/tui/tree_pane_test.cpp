@@ -134,7 +134,7 @@ TEST_CASE("A click selects and opens, one on a heading sorts") {
   driven.click(row, 40);
   CHECK(contains(driven.screen(), "MPI_Allreduce"));
   driven.click(1, 25);
-  CHECK(contains(driven.line(1), "▼idle"));
+  CHECK(contains(driven.line(1), "▼wait"));
 }
 
 TEST_CASE("Space turns pages, in help and in trees") {
@@ -163,7 +163,7 @@ TEST_CASE("A column in which the run has nothing is not there at first") {
   DrivenBrowser driven(80, 24, true, without_idleness);
   driven.type("2");
   INFO(driven.line(1));
-  CHECK_FALSE(contains(driven.line(1), "idle s"));
+  CHECK_FALSE(contains(driven.line(1), "wait s"));
   CHECK(contains(driven.line(1), "self s"));
 }
 

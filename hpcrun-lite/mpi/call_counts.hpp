@@ -1,0 +1,150 @@
+#pragma once
+
+#include "mpi/amounts.hpp"
+#include "mpi/call_facts.hpp"
+#include "mpi/transfer_stamps.hpp"
+#include "mpi/transfers.hpp"
+#include "runtime/api.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+// What a call moved, added to its thread's table where there is no trace. Messages count at the call that
+// sends them, and at the one in which they arrive where that is a blocking receive: of other receives no call
+// tells without following every request.
+namespace culprit::mpi {
+
+/// Calls are handed over to the tree after so many of them: a killed process loses fewer of each call path.
+inline constexpr std::uint32_t kHandedOver = 256;
+
+/// A communicator's handle as a number: an address, or a number already.
+template <typename Handle>
+std::uint64_t handle_word(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    return static_cast<std::uint64_t>(handle);
+  }
+}
+inline std::size_t partner_place(std::uint64_t comm, int peer) {
+  static_assert(CulpritCallTable::kPartners == std::size_t{1} << 8);
+  return (comm ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 20) * 0x9e3779b97f4a7c15U >>
+         56;
+}
+
+/// Adds a message, or a process's part in a collective.
+inline void add_message(CulpritCallCount& count, std::uint64_t sent, std::uint64_t received) {
+  const std::uint64_t bytes = sent > received ? sent : received;
+  ++count.messages;
+  count.sent += sent;
+  count.received += received;
+  count.bytes += bytes;
+  if (bytes < count.smallest) count.smallest = bytes;
+  if (bytes > count.largest) count.largest = bytes;
+}
+
+template <typename Facts>
+void add_moved(CulpritCallCount& /*count*/, const Facts& /*facts*/) {}
+
+/// Changes where a communicator is freed: its handle may soon be another's.
+inline std::atomic<std::uint32_t> handle_generation{1};
+
+/// Finds a place for a partner, who it is, and whether it was counted often enough to be handed over.
+void count_new_partner(CulpritCallTable& table, const Message& message, std::uint64_t bytes);
+
+inline void add_partner(const Message& message, std::uint64_t bytes) {
+  CulpritCallTable& table = *culprit_rt_thread.calls;
+  const std::uint64_t comm = handle_word(message.comm);
+  CulpritPartnerCount& partner = table.partners[partner_place(comm, message.peer)];
+  const bool known = partner.comm == comm && partner.peer == message.peer &&
+                     partner.generation == handle_generation.load(std::memory_order_relaxed);
+  if (!known || partner.messages >= kHandedOver) return count_new_partner(table, message, bytes);
+  ++partner.messages;
+  partner.bytes += bytes;
+}
+
+inline void add_sent(CulpritCallCount& count, const Message& message) {
+  if (message.peer == MPI_PROC_NULL) return;
+  const std::uint64_t bytes = bytes_of(message.count, message.datatype);
+  add_message(count, bytes, 0);
+  add_partner(message, bytes);
+}
+inline void add_received(CulpritCallCount& count, const MPI_Status* status) {
+  if (status->MPI_SOURCE != MPI_PROC_NULL) add_message(count, 0, arrived(status, 0));
+}
+inline void add_moved(CulpritCallCount& count, const BlockingSend& facts) {
+  add_sent(count, facts.sent);
+}
+inline void add_moved(CulpritCallCount& count, const BufferedSend& facts) {
+  add_sent(count, facts.sent);
+}
+inline void add_moved(CulpritCallCount& count, const SendStart& facts) {
+  add_sent(count, facts.sent);
+}
+inline void add_moved(CulpritCallCount& count, const ExchangeStart& facts) {
+  add_sent(count, facts.sent);
+}
+inline void add_moved(CulpritCallCount& count, const BlockingReceive& facts) {
+  add_received(count, facts.status);
+}
+inline void add_moved(CulpritCallCount& count, const BlockingMatchedReceive& facts) {
+  add_received(count, facts.status);
+}
+inline void add_moved(CulpritCallCount& count, const BlockingExchange& facts) {
+  add_sent(count, facts.sent);
+  add_received(count, facts.status);
+}
+
+inline void add_access(CulpritCallCount& count, AccessKind kind, const Target& target) {
+  if (target.rank == MPI_PROC_NULL) return;
+  const std::uint64_t bytes = bytes_of(target.count, target.datatype);
+  add_message(count, kind == AccessKind::get ? 0 : bytes, kind == AccessKind::get ? bytes : 0);
+}
+inline void add_moved(CulpritCallCount& count, const Access& facts) {
+  add_access(count, facts.kind, facts.target);
+}
+inline void add_moved(CulpritCallCount& count, const RequestedAccess& facts) {
+  add_access(count, facts.kind, facts.target);
+}
+
+/// A communicator as amounts need it.
+Communicator counted_communicator(MPI_Comm comm, Flow flow);
+
+template <typename Collective>
+void add_collective(CulpritCallCount& count, const Collective& facts) {
+  if (facts.flow == Flow::barrier) return;
+  const Amounts moved = amounts(facts.flow, facts.root, counted_communicator(facts.comm, facts.flow),
+                                facts.sent, facts.received);
+  add_message(count, moved.sent, moved.received);
+}
+template <typename Sent, typename Received>
+void add_moved(CulpritCallCount& count, const BlockingCollective<Sent, Received>& facts) {
+  add_collective(count, facts);
+}
+template <typename Sent, typename Received>
+void add_moved(CulpritCallCount& count, const CollectiveStart<Sent, Received>& facts) {
+  add_collective(count, facts);
+}
+
+/// The slot of the calls with this key, which is not 0.
+inline CulpritCallCount& slot_of(CulpritCallTable& table, std::uint64_t key) {
+  std::size_t at = key * 0x9e3779b97f4a7c15U >> 55;
+  static_assert(CulpritCallTable::kSlots == std::size_t{1} << 9);
+  for (std::size_t probe = 0; probe < CulpritCallTable::kProbes; ++probe) {
+    CulpritCallCount& slot = table.slots[(at + probe) % CulpritCallTable::kSlots];
+    if (slot.key == key) [[likely]]
+      return slot;
+    if (slot.key != 0) continue;
+    slot.key = key;
+    slot.smallest = ~std::uint64_t{0};
+    return slot;
+  }
+  CulpritCallCount& others = table.slots[CulpritCallTable::kSlots];
+  if (others.key == 0) others.smallest = ~std::uint64_t{0};
+  others.key = ~std::uint64_t{0};
+  return others;
+}
+
+}  // namespace culprit::mpi

@@ -1,0 +1,64 @@
+// Counts of MPI calls on their way from a thread's table to its tree. Where a call returns to and how deep
+// its stack is stand for its call path: calls of one place with stacks of the same depth mostly have one path
+// (Mytkowicz et al. 2009), the path of the first of them. Cost: docs/figures.md.
+#include "runtime/recording/call_counts.hpp"
+
+#include <cstring>
+
+namespace culprit::runtime {
+namespace {
+
+constexpr std::uint64_t kMostSmall = UINT32_MAX;
+
+void begin_anew(CulpritCallCount& slot) {
+  slot.calls = slot.messages = 0;
+  slot.sent = slot.received = slot.bytes = slot.largest = 0;
+  slot.smallest = ~std::uint64_t{0};
+}
+
+}  // namespace
+
+void hand_over_calls(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node) {
+  if (slot.calls == 0) return;
+  const std::uint64_t smallest = slot.smallest < kMostSmall ? slot.smallest : kMostSmall;
+  thread->tree->count_calls(node, {.calls = slot.calls,
+                                   .messages = slot.messages,
+                                   .bytes = slot.bytes,
+                                   .sent = slot.sent,
+                                   .received = slot.received,
+                                   .smallest = static_cast<std::uint32_t>(smallest),
+                                   .largest = slot.largest});
+  begin_anew(slot);
+}
+
+void hand_over_partner(Thread* thread, CulpritPartnerCount& partner) {
+  if (partner.messages != 0 && partner.rank >= 0) {
+    thread->tree->count_partner(partner.communicator, partner.members,
+                                static_cast<std::uint32_t>(partner.rank), partner.messages, partner.bytes);
+  }
+  partner.messages = partner.bytes = 0;
+}
+
+void hand_over_all_calls(Thread* thread) {
+  if (!thread->calls_are_counted || thread->tree == nullptr || !thread->tree->usable()) return;
+  for (CulpritCallCount& slot : thread->calls.slots) {
+    if (slot.tree == thread->tree_number) hand_over_calls(thread, slot, slot.node);
+  }
+  for (CulpritPartnerCount& partner : thread->calls.partners) {
+    if (partner.generation != 0) hand_over_partner(thread, partner);
+  }
+}
+
+void hand_over_calls_of_all_threads() {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    if (thread->used.load(std::memory_order_acquire)) hand_over_all_calls(thread);
+  }
+}
+
+void forget_calls(Thread* thread) {
+  if (!thread->calls_are_counted) return;
+  memset(&thread->calls, 0, sizeof thread->calls);
+  thread->calls_are_counted = false;
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,43 @@
+#include "views/start_up.hpp"
+
+#include "views/derived.hpp"
+
+#include <cmath>
+#include <string_view>
+
+namespace culprit::views {
+
+using database::ContextId;
+
+std::vector<ContextId> mpi_start_up(const database::Contents& experiment) {
+  std::vector<ContextId> found;
+  for (ContextId at = 0; at < experiment.contexts.size();) {
+    const database::Context& context = experiment.contexts[at];
+    const std::string_view name = experiment.strings[context.name];
+    const bool start_up = context.kind == database::ContextKind::procedure &&
+                          (name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize");
+    if (start_up) found.push_back(at);
+    at = start_up ? context.end : at + 1;
+  }
+  return found;
+}
+
+double total_without(const Figures& figures, const Column& column, std::span<const ContextId> contexts) {
+  if (column.derived) {
+    std::vector<double> totals;
+    for (const Column& operand : column.derived->operands())
+      totals.push_back(total_without(figures, operand, contexts));
+    return column.derived->evaluate(totals);
+  }
+  double whole = total(figures, column);
+  if (!column.additive() || column.blame) return whole;
+  Column inclusive = column;
+  inclusive.name.inclusive = true;
+  for (const ContextId context : contexts) {
+    const double part = figures.at_context(inclusive, context);
+    if (!std::isnan(part)) whole -= part;
+  }
+  return whole > 0 ? whole : 0;
+}
+
+}  // namespace culprit::views

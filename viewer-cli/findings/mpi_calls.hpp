@@ -1,0 +1,33 @@
+#pragma once
+
+#include "views/figures.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What the run's MPI calls took and moved, by the function that was called.
+namespace culprit::viewer {
+
+/// All calls of one function, wherever they were made.
+struct MpiCall {
+  std::string name;
+  std::uint64_t calls = 0, messages = 0;
+  std::uint64_t bytes = 0;  ///< of the messages, a process's part in a collective being one
+  std::uint64_t sent = 0, received = 0;
+  std::uint64_t ns = 0, longest_ns = 0;  ///< `longest_ns`: of one call; 0: not known
+  std::vector<std::uint32_t> locations;  ///< of the threads that made them
+};
+
+/// Most time first. Empty where nothing was counted. `figures` must be over all threads; reads per-thread
+/// values.
+std::vector<MpiCall> mpi_calls(const views::Figures& figures);
+
+/// Whether calls were counted without time lines: then times are those of samples, no call's own time is
+/// known, and what nonblocking receives bring is not counted.
+bool counted_without_trace(const database::Contents& experiment);
+
+/// How the function that a row is about is called; contexts beyond the wrappers' room have none.
+std::string mpi_call_name(const database::Contents& experiment, database::ContextId context);
+
+}  // namespace culprit::viewer
