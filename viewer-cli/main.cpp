@@ -2,6 +2,7 @@
 // just now but degraded.
 
 #include "commands/run.hpp"
+#include "commands/stuck.hpp"
 #include "database/reader.hpp"
 #include "files/at_death.hpp"
 #include "print/output.hpp"
@@ -16,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <ios>
 #include <iostream>
 #include <new>
@@ -52,6 +54,14 @@ bool wants_browser(const Invocation& invocation) {
          tui::terminal_can_show_screens();
 }
 
+/// Whether the report is to begin with what held a killed job at its end.
+bool begins_with_end(const Invocation& invocation, const views::Source& source) {
+  std::error_code error;
+  return invocation.command == Command::report && invocation.format == Format::text &&
+         source.experiment().quality.cut_short > 0 &&
+         std::filesystem::is_directory(invocation.database, error);
+}
+
 /// `viewer-cli --complete WORD...`, asked by shells: candidates for the last word, one a line.
 int print_completions(int argc, const char* const* argv) {
   const std::vector<std::string> words(argv + 2, argv + argc);
@@ -70,6 +80,11 @@ int run(int argc, const char* const* argv) {
     out << answer->text << std::flush;
     return 0;
   }
+  if (invocation.command == Command::stuck) {
+    const int status = run_stuck(std::cout, find_screen(), invocation);
+    std::cout.flush();
+    return status;
+  }
   const bool exports = invocation.command == Command::exporting;
   const Opened opened =
       open_database(invocation.database, exports ? std::string() : invocation.output, invocation.quiet);
@@ -85,6 +100,8 @@ int run(int argc, const char* const* argv) {
       const int status = tui::browse(*opened.source, opened.path, find_screen(), std::move(start));
       return status == 0 && opened.degraded ? kDegraded : status;
     }
+    if (begins_with_end(invocation, *opened.source))
+      write_stuck_at_end(std::cout, find_screen(), invocation.database);
     run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
   } catch (const database::DatabaseError& damaged) {
     const std::string change = change_of(opened, other);

@@ -18,7 +18,8 @@ using namespace culprit::mpi;
     ObservedCall observed(__VA_ARGS__);                                        \
     observed.begin();                                                          \
     const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
-    observed.enter(mark);                                                      \
+    static constexpr CallName name(#function);                                 \
+    observed.enter(mark, name);                                                \
     const int result = observed.real(next) arguments;                          \
     observed.exit(mark, result, number_of_call(#function));                    \
     return result;                                                             \

@@ -4,6 +4,7 @@
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
+#include "mpi/published_call.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/traced_lifetime.hpp"
 #include "mpi/world.hpp"
@@ -13,6 +14,7 @@
 namespace {
 
 using culprit::mpi::CallMark;
+using culprit::mpi::PublishedFinalize;
 using culprit::mpi::RealCall;
 using culprit::mpi::TracedLifetime;
 
@@ -59,6 +61,7 @@ int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
   const TracedLifetime trace;
+  const PublishedFinalize published;
   CulpritPath path{};
   culprit_rt_end_stretches(culprit::mpi::monotonic_time(), &path);
   culprit::mpi::leave_world();

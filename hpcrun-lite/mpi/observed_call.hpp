@@ -7,6 +7,7 @@
 #include "mpi/occurrence.hpp"
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
+#include "mpi/published_call.hpp"
 #include "mpi/traced_call.hpp"
 #include "mpi/transfers.hpp"
 
@@ -47,7 +48,7 @@ class ObservedCall {
     return Facts::kRule == WaitRule::waits ? CallMark::waiting : CallMark::work;
   }
 
-  void enter(const CallMark& mark) {
+  void enter(const CallMark& mark, const CallName& name) {
     bool spinning = false;
     if constexpr (Facts::kRule == WaitRule::polls) {
       spinning = poll_history.failed() && poll_history.spins();
@@ -66,6 +67,7 @@ class ObservedCall {
     } else {
       transfer_.enter(facts_);
     }
+    published_.enter(facts_, name, spinning, transfer_);
     if constexpr (OneSided<Facts>) {
       if constexpr (Facts::kRule == WaitRule::polls) {
         epoch_.enter(facts_, spinning);
@@ -95,6 +97,7 @@ class ObservedCall {
     bool successful = true;
     if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
     trace_.leave(successful);
+    published_.exit(facts_, Facts::kRule != WaitRule::polls || successful, result == MPI_SUCCESS);
     if (stretch_) culprit_rt_count_wait(occurrence_.entered(), occurrence_.left(), occurrence_.path());
     if (result == MPI_SUCCESS) transfer_.exit(facts_, call);
     if constexpr (OneSided<Facts>) {
@@ -176,6 +179,7 @@ class ObservedCall {
   TracedCall<Facts> trace_{occurrence_};
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};
   [[no_unique_address]] TransferCall<Facts> transfer_{occurrence_};
+  PublishedCall<Facts> published_;
 };
 
 }  // namespace culprit::mpi

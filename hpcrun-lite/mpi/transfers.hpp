@@ -81,6 +81,10 @@ class MessageCall {
     entered_ = transfer_begin(occurrence_);
     want(facts.status);
   }
+  /// Bytes that the call may move.
+  [[nodiscard]] std::uint64_t posted_sent() const { return posted_sent_; }
+  [[nodiscard]] std::uint64_t posted_received() const { return posted_received_; }
+
   void exit(const BlockingSend& facts, std::uint32_t call);
   void exit(const BufferedSend& facts, std::uint32_t call);
   void exit(const BlockingReceive& facts, std::uint32_t call);
@@ -89,6 +93,8 @@ class MessageCall {
 
  private:
   void begin(std::uint64_t sent, std::uint64_t received, const Message& message) {
+    posted_sent_ = sent;
+    posted_received_ = received;
     if (std::max(sent, received) < kLargeTransfer) return;
     moved_ = {
         .sent = sent, .received = received, .largest = std::max(sent, received), .self = is_self(message)};
@@ -102,6 +108,7 @@ class MessageCall {
 
   Occurrence& occurrence_;
   Moved moved_{};
+  std::uint64_t posted_sent_ = 0, posted_received_ = 0;
   std::uint64_t entered_ = 0;  ///< 0: not to be counted
   MPI_Status status_;          // left as it is until the call fills it in
 };
@@ -196,6 +203,9 @@ class CollectiveCall {
   void exit(const BlockingCollective<Sent, Received>& facts, std::uint32_t call) {
     if (amount_.numbered()) count(facts.comm, facts.flow, facts.root, call);
   }
+  /// Bytes that the call may move.
+  [[nodiscard]] std::uint64_t posted_sent() const { return amount_.bytes; }
+  [[nodiscard]] std::uint64_t posted_received() const { return amount_.bytes; }
 
  private:
   void count(MPI_Comm comm, Flow flow, int root, std::uint32_t call);
@@ -214,6 +224,9 @@ class FileCall {
   void enter(const SplitFileTransfer& facts) { begin(facts.data); }
   void exit(const CollectiveFileTransfer& facts, std::uint32_t call) { count(facts.data.file, call); }
   void exit(const SplitFileTransfer& facts, std::uint32_t call) { count(facts.data.file, call); }
+  /// Bytes that the call may move.
+  [[nodiscard]] std::uint64_t posted_sent() const { return bytes_; }
+  [[nodiscard]] std::uint64_t posted_received() const { return bytes_; }
 
  private:
   void begin(const FileData& data) {
@@ -309,6 +322,9 @@ class StartCall {
   void exit(const MatchedReceiveStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
   void exit(const ExchangeStart& facts, std::uint32_t /*call*/) { forget(*facts.request); }
   void exit(const RequestRelease& /*facts*/, std::uint32_t /*call*/) {}
+  /// Bytes that the operation may move.
+  [[nodiscard]] std::uint64_t posted_sent() const { return bytes_; }
+  [[nodiscard]] std::uint64_t posted_received() const { return bytes_; }
   void exit(const Cancellation& /*facts*/, std::uint32_t /*call*/) {}
 
  private:

@@ -3,6 +3,7 @@
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
+#include "mpi/published_contexts.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/room.hpp"
 #include "runtime/api.hpp"
@@ -82,6 +83,8 @@ void join_world() {
   library_name(name, sizeof name);
   all_measured = culprit_rt_join_world(rank(), ranks, name);
   joined = true;
+  culprit_rt_publish_calls();
+  publish_world();
   if (!all_measured) return;
   char id[kCulpritRunId] = "";
   culprit_rt_run_id(id);
@@ -104,6 +107,7 @@ void join_by_session(MPI_Session session) {
   char name[128];
   library_name(name, sizeof name);
   if (place >= 0) culprit_rt_join_session(place, size, name);
+  culprit_rt_publish_calls();
 }
 #endif
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/calls_layout.hpp"
 #include "measurement/trace_operation.hpp"
 #include "runtime/system/export.hpp"
 
@@ -57,6 +58,8 @@ struct CulpritThread {
   std::uint32_t stretch;    ///< that samples are in: culprit::measurement::kInWaitingCall and so on
   std::uint32_t pause;      ///< waiting calls that are still not to be followed
   CulpritCallTable* calls;  ///< null where the thread is not sampled
+  culprit::measurement::calls::Call* published;      ///< where the thread's MPI calls are; null: nowhere yet
+  culprit::measurement::calls::LockWait* lock_wait;  ///< where its present wait for a lock is; null: nowhere
 };
 
 /// Sums for the summary line; all of them add up over ranks.
@@ -197,6 +200,15 @@ __attribute__((visibility("default"))) bool culprit_rt_trace_begin(std::uint64_t
 __attribute__((visibility("default"))) void culprit_rt_trace_operations(
     const culprit::measurement::trace::Operation* operations, std::size_t count);
 __attribute__((visibility("default"))) void culprit_rt_trace_end();
+/// Where threads publish the MPI calls that they are in; null before culprit_rt_publish_calls(), and where
+/// the process is not measured. What it points to is never unmapped.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
+extern __attribute__((visibility("default"))) std::atomic<culprit::measurement::calls::Calls*>
+    culprit_rt_calls;
+/// Makes room for that in the measurement, which it creates if need be. At the end of MPI_Init.
+__attribute__((visibility("default"))) void culprit_rt_publish_calls();
+/// Gives the calling thread a place of its own, culprit_rt_thread.published. Null: there is none.
+__attribute__((visibility("default"))) culprit::measurement::calls::Call* culprit_rt_place_of_calls();
 /// Records what a communicator, group or window is, in any thread, and returns the number by which operations
 /// name it in this process, counted from 0; kNoContext where there is no trace, or no room for more of it.
 /// Copies the members.

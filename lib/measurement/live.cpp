@@ -191,6 +191,18 @@ void LiveFile::set_iterations(std::uint64_t count) noexcept {
   if (open()) layout::set_field(*header_, header_->iterations, count);
 }
 
+calls::Calls* LiveFile::add_calls() noexcept {
+  static_assert(sizeof(layout::BlockHeader) + sizeof(calls::Calls) <= layout::kGranule);
+  if (!open() || calls_.reserve(layout::kGranule, layout::kGranule) != 0) return nullptr;
+  const auto type = static_cast<std::uint32_t>(layout::BlockType::calls);
+  if (calls_.grow(file_, type, 0, layout::kGranule) != 0) {
+    calls_.release();
+    return nullptr;
+  }
+  note_size();
+  return calls_.at<calls::Calls>(layout::kReservedUnits);
+}
+
 int LiveFile::maintain(std::uint64_t now_ns) noexcept {
   if (!open()) return 0;
   layout::set_field(*header_, header_->heartbeat_ns, now_ns);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "cct/frame.hpp"
+#include "measurement/arena.hpp"
 #include "measurement/block_file.hpp"
+#include "measurement/calls_layout.hpp"
 #include "measurement/kinds.hpp"
 #include "measurement/limits.hpp"
 #include "measurement/live_layout.hpp"
@@ -96,6 +98,11 @@ class LiveFile {
   /// [handler] How many iterations the program has marked up to now.
   void set_iterations(std::uint64_t count) noexcept;
 
+  /// [handler] Adds the block in which threads publish the calls that they are in. Null where there is no
+  /// room. It stays mapped until the process ends, whatever becomes of the file: threads store into it at any
+  /// time. At most once for a file.
+  calls::Calls* add_calls() noexcept;
+
   /// The flusher thread's turn, outside any handler, every quarter of a second: heartbeat, growth of arenas
   /// ahead of use, size and modification time of new modules, and where the file is not mapped its copy,
   /// every other turn. Returns 0 or the errno of a growth or copy that failed.
@@ -148,6 +155,7 @@ class LiveFile {
   layout::Header* header_ = nullptr;
   ModuleTable modules_;
   TreeTable trees_;
+  Arena calls_;
   std::atomic<std::uint32_t> next_ordinal_{1};
   std::atomic<bool> open_{false};
   std::atomic<bool> sealing_{false};

@@ -50,6 +50,8 @@ BlockMap find_blocks(InputFile& file) {
                       .available = std::min(header.size, left)};
     if (header.type == static_cast<std::uint32_t>(layout::BlockType::modules) && header.index == 0) {
       found.modules.push_back(block);
+    } else if (header.type == static_cast<std::uint32_t>(layout::BlockType::calls) && header.index == 0) {
+      found.calls.push_back(block);
     } else if (header.type == static_cast<std::uint32_t>(layout::BlockType::thread)) {
       found.threads[header.index].push_back(block);
     }
@@ -57,6 +59,7 @@ BlockMap find_blocks(InputFile& file) {
     offset += header.size;
   }
   keep_sequence(found.modules);
+  keep_sequence(found.calls);
   for (auto& [index, blocks] : found.threads) keep_sequence(blocks);
   return found;
 }

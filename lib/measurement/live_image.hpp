@@ -23,7 +23,7 @@ struct Block {
 
 /// The blocks of a live file by the arena that they belong to, in sequence from 0 without a gap.
 struct BlockMap {
-  std::vector<Block> modules;
+  std::vector<Block> modules, calls;
   std::map<std::uint32_t, std::vector<Block>> threads;  // by arena index
 };
 

@@ -118,7 +118,7 @@ constexpr std::uint64_t sampling_time(const Header& header, std::uint64_t time) 
   return running > header.stops.total ? running - header.stops.total : 0;
 }
 
-enum class BlockType : std::uint32_t { modules = 1, thread = 2 };
+enum class BlockType : std::uint32_t { modules = 1, thread = 2, calls = 3 };
 
 struct BlockHeader {
   std::uint32_t magic;

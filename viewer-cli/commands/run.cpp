@@ -206,6 +206,7 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       }
       break;
     case Command::exporting:
+    case Command::stuck:  // of a directory, not of a database
       break;
   }
 }

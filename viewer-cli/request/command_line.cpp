@@ -16,7 +16,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -33,6 +33,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {{
     {"diff", Command::diff},
     {"export", Command::exporting},
     {"info", Command::info},
+    {"stuck", Command::stuck},
 }};
 constexpr std::array<std::pair<std::string_view, ViewKind>, 3> kViews = {{
     {"calling-context", ViewKind::calling_context},
@@ -75,6 +76,7 @@ const std::array<OptionUse, 19> kUses = {{
     {"--procedure", {Command::variation}},
     {"--scaling", {Command::diff}},
     {"--browse", {Command::diff}},
+    {"--after", {Command::stuck}},
 }};
 
 template <class Choices>
@@ -135,6 +137,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--min", raw.min_percent);
   app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
   app.add_option("--focus", invocation.focus);
+  app.add_option("--after", invocation.after_s);
   app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);
   app.add_option("--role", invocation.role);
@@ -202,12 +205,14 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
 }
 
 bool has_csv(Command command) {
-  return command != Command::report && command != Command::info && command != Command::efficiency;
+  return command != Command::report && command != Command::info && command != Command::efficiency &&
+         command != Command::stuck;
 }
 
 /// -o names what is written: the export, or else the database of a measurement directory.
 void check_output(const Invocation& invocation, std::string_view name) {
   if (invocation.output.empty() || invocation.command == Command::exporting) return;
+  if (invocation.command == Command::stuck) throw UsageError("--output: stuck writes nothing (leave it out)");
   std::error_code error;
   if (invocation.command == Command::diff || !std::filesystem::is_directory(invocation.database, error))
     throw UsageError(
@@ -258,6 +263,7 @@ void take_source_map(const Raw& raw, Invocation& invocation) {
 }
 
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
+  if (!(invocation.after_s >= 0)) throw UsageError("--after: no number of seconds (give one from 0 on)");
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
   if (app.count("--min") > 0) {
     if (!(raw.min_percent >= 0 && raw.min_percent <= 100)) {

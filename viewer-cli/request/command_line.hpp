@@ -29,6 +29,7 @@ enum class Command : std::uint8_t {
   diff,
   exporting,
   info,
+  stuck,
 };
 
 enum class ViewKind : std::uint8_t { calling_context, callers, flat };
@@ -60,6 +61,7 @@ struct Invocation {
   std::vector<std::pair<std::string, std::string>>
       source_map;       ///< browser: path prefixes, as compiled and as they are now
   bool browse = false;  ///< diff: in the browser, where there is a terminal
+  double after_s = 10;  ///< stuck: for so long a rank may compute while others wait for it
 };
 
 /// What to print instead of doing anything (--help, --version); exit status 0.

@@ -16,9 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 16> kWithValue = {
-    "--format", "--sort", "--metrics", "--metric", "--derive", "--depth",     "--min",     "--focus",
-    "--ranks",  "--role", "--output",  "-o",       "--finer",  "--procedure", "--scaling", "--source-map"};
+constexpr std::array<std::string_view, 17> kWithValue = {
+    "--format", "--sort",      "--metrics", "--metric",     "--derive", "--depth",
+    "--min",    "--focus",     "--ranks",   "--role",       "--output", "-o",
+    "--finer",  "--procedure", "--scaling", "--source-map", "--after"};
 
 bool has_value(const std::string& option) {
   return std::find(kWithValue.begin(), kWithValue.end(), option) != kWithValue.end();

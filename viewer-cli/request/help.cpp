@@ -45,6 +45,7 @@ commands
   diff DB2                two runs compared: per code, change and scaling loss
   export FORMAT           for other tools: {names}
   info                    what was run, where, when and how; how good the data is
+  stuck                   of a directory whose job runs, or was killed: who waits for whom, since when; deadlocks
 
 (trace): needs a measurement with time lines, hpcrun-lite --trace.
 
@@ -73,7 +74,7 @@ constexpr std::string_view kNoTable = "text|json    ";
 constexpr std::string_view kByRank =
     "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
-constexpr std::array<CommandHelp, 16> kCommands = {{
+constexpr std::array<CommandHelp, 17> kCommands = {{
     {"report",
      R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
 where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
@@ -326,6 +327,22 @@ loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code an
   viewer-cli run1.db info --format json
 )help",
      {},
+     kNoTable,
+     {}},
+    {"stuck",
+     R"help(Is the job stuck? Which ranks wait for which, in what call, where, and since when: of a measurement directory
+whose job runs now, looked at twice, a second apart; or of one that was killed, as it was at its end. Finds
+deadlocks, ranks that are missing in a collective, different collectives or roots, messages without a partner,
+deadlocks of threads on mutexes, processes that died or are stopped, and ranks that compute while all others
+wait. Disturbs nothing: it only reads files.
+
+  viewer-cli run1 stuck
+  viewer-cli run1 stuck --format json
+
+usage: viewer-cli DIR stuck [options]
+)help",
+     R"help(  --after SECONDS         for so long a rank may compute while all others wait (default: 10)
+)help",
      kNoTable,
      {}},
 }};

@@ -3,6 +3,7 @@
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/interruptible.hpp"
 #include "runtime/interpose/wait_time.hpp"
+#include "runtime/recording/calls.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
@@ -121,6 +122,23 @@ int control_file(Real<int(int, int, void*)>& real, int descriptor, int command, 
   return real(descriptor, command, argument);
 }
 
+/// The thread that holds a mutex, as glibc notes it; 0: unknown.
+std::uint64_t owner_of(const pthread_mutex_t* mutex) {
+  return static_cast<std::uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED));
+}
+std::uint64_t owner_of(const mtx_t* mutex) {
+  return owner_of(reinterpret_cast<const pthread_mutex_t*>(mutex));
+}
+std::uint64_t owner_of(const volatile void* /*lock*/) {
+  return 0;
+}
+
+/// The lock that a call is for: its first argument.
+template <typename Lock, typename... Others>
+AwaitedLock lock_among(Lock* lock, Others... /*others*/) {
+  return {.address = reinterpret_cast<std::uintptr_t>(lock), .owner = owner_of(lock)};
+}
+
 /// Calls a function that waits for a lock. Not inlined: its frame is what the mark lies in.
 template <typename Signature>
 struct WaitForLock {
@@ -129,6 +147,7 @@ struct WaitForLock {
   template <typename... Arguments>
   __attribute__((noinline)) int operator()(Arguments... arguments) const {
     const CallMark mark(CallMark::lock, real.address());
+    const PublishedLockWait wait(lock_among(arguments...));
     return real(arguments...);
   }
 };

@@ -2,6 +2,7 @@
 
 #include "runtime/modules/modules.hpp"
 #include "runtime/recording/call_counts.hpp"
+#include "runtime/recording/calls.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
@@ -82,7 +83,9 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .call = 0,
                                     .stretch = 0,
                                     .pause = 0,
-                                    .calls = &thread->calls};
+                                    .calls = &thread->calls,
+                                    .published = nullptr,
+                                    .lock_wait = nullptr};
   begin_stretches(thread, process.events.has_realtime());
   start_kernel_events(thread);
   start_papi_events(thread);
@@ -97,6 +100,7 @@ void end_thread() {
   delete_timers(thread);
   stop_kernel_events(thread);
   stop_papi_events(thread);
+  give_back_places();
   culprit_rt_thread.state = nullptr;
   culprit_rt_thread.calls = nullptr;
   if (begin_recording(thread)) {

@@ -6,6 +6,7 @@
 #include "runtime/sampling/handler.hpp"
 
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/calls.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
@@ -66,6 +67,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .blocked = thread->blocked_call,
                                           .mark = mark,
                                           .stretch = present_stretch()});
+  note_place(*thread, node, time);
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]

@@ -1,0 +1,98 @@
+#include "runtime/recording/calls.hpp"
+
+#include "runtime/state/measurement.hpp"
+#include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
+
+#include <atomic>
+#include <cerrno>
+
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
+constinit std::atomic<culprit::measurement::calls::Calls*> culprit_rt_calls{nullptr};
+
+namespace culprit::runtime {
+namespace {
+
+namespace calls = measurement::calls;
+
+// A thread makes the block, or has made it, or it is not to be made.
+std::atomic<bool> making{false};
+
+std::uint64_t own_id() {
+  return static_cast<std::uint64_t>(this_thread()->tid);
+}
+
+/// Takes the first free one of some places, whose first word names the thread; null: there is none.
+template <typename Place, std::size_t kCount>
+Place* take(Place (&places)[kCount], std::uint64_t Place::*thread, std::size_t first) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Place& place = places[(first + i) % kCount];
+    std::uint64_t free = 0;
+    if (calls::load(place.*thread) == 0 &&
+        std::atomic_ref(place.*thread).compare_exchange_strong(free, own_id(), std::memory_order_acq_rel))
+      return &place;
+  }
+  return nullptr;
+}
+
+/// Where the calling thread's wait goes; null: nowhere.
+calls::LockWait* place_of_wait() {
+  if (this_thread() == nullptr || !own_memory()) return nullptr;
+  calls::Calls* block = culprit_rt_calls.load(std::memory_order_acquire);
+  if (block == nullptr) {
+    make_place_of_calls();
+    block = culprit_rt_calls.load(std::memory_order_acquire);
+  }
+  if (block == nullptr) return nullptr;
+  if (calls::LockWait* left_behind = culprit_rt_thread.lock_wait) return left_behind;
+  return take(block->lock_wait, &calls::LockWait::thread, static_cast<std::size_t>(own_id()));
+}
+
+}  // namespace
+
+void make_place_of_calls() {
+  if (!process.active || control.off.load(std::memory_order_relaxed) || !file.open()) return;
+  if (making.load(std::memory_order_relaxed) || making.exchange(true, std::memory_order_acquire)) return;
+  const int saved_errno = errno;
+  if (calls::Calls* made = file.add_calls()) culprit_rt_calls.store(made, std::memory_order_release);
+  errno = saved_errno;
+}
+
+void forget_calls(bool for_good) {
+  culprit_rt_calls.store(nullptr, std::memory_order_release);
+  making.store(for_good, std::memory_order_release);
+  culprit_rt_thread.published = nullptr;
+  culprit_rt_thread.lock_wait = nullptr;
+}
+
+void give_back_places() {
+  if (calls::Call* call = culprit_rt_thread.published) {
+    culprit_rt_thread.published = nullptr;
+    calls::store(call->left, calls::load(call->entered));
+    std::atomic_ref(call->tid).store(0, std::memory_order_release);
+  }
+  if (calls::LockWait* wait = culprit_rt_thread.lock_wait) {
+    culprit_rt_thread.lock_wait = nullptr;
+    std::atomic_ref(wait->thread).store(0, std::memory_order_release);
+  }
+}
+
+PublishedLockWait::PublishedLockWait(const AwaitedLock& lock) : wait_(place_of_wait()) {
+  if (wait_ == nullptr) return;
+  calls::store(wait_->changes, calls::load(wait_->changes) | 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  calls::store(wait_->lock, lock.address);
+  calls::store(wait_->owner, lock.owner);
+  calls::store(wait_->since, std::uint64_t{0});
+  calls::store(wait_->node, measurement::kNoNodeIndex);
+  std::atomic_ref(wait_->changes).store(calls::load(wait_->changes) + 1, std::memory_order_release);
+  culprit_rt_thread.lock_wait = wait_;
+}
+
+PublishedLockWait::~PublishedLockWait() {
+  if (wait_ == nullptr) return;
+  culprit_rt_thread.lock_wait = nullptr;
+  std::atomic_ref(wait_->thread).store(0, std::memory_order_release);
+}
+
+}  // namespace culprit::runtime

@@ -1,0 +1,136 @@
+// Reads the block of calls in progress. The process may be writing it: a call's words are right where two
+// counts around them agree, so they are read again until they do.
+#include "measurement/live_image.hpp"
+#include "measurement/published_calls.hpp"
+#include "measurement/reading.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace culprit::measurement {
+namespace {
+
+using calls::Call;
+using calls::CallKind;
+using calls::Calls;
+
+constexpr int kAttempts = 100;
+constexpr std::size_t kMostFrames = 4096;
+
+class CallReader {
+ public:
+  CallReader(const InputFile& file, BlockMap blocks, std::size_t modules)
+      : file_(file), blocks_(std::move(blocks)), modules_(modules) {}
+
+  PublishedCalls read();
+
+ private:
+  [[nodiscard]] std::uint64_t offset_of(std::size_t within) const {
+    return blocks_.calls.front().offset + sizeof(layout::BlockHeader) + within;
+  }
+  template <typename T>
+  [[nodiscard]] T load(std::size_t within) const {
+    T object{};
+    file_.copy(offset_of(within), reinterpret_cast<std::byte*>(&object), sizeof object);
+    return object;
+  }
+  [[nodiscard]] PublishedThread read_thread(std::size_t index, const Call& first);
+  [[nodiscard]] PublishedPlace place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid);
+  const ArenaImage* image_of(std::uint32_t tree);
+
+  const InputFile& file_;
+  const BlockMap blocks_;
+  std::size_t modules_;
+  std::map<std::uint32_t, std::unique_ptr<ArenaImage>> images_;
+};
+
+/// What no writer leaves behind is put right.
+void make_valid(Call& call) {
+  if (call.kind > CallKind::finalize) call.kind = CallKind::other;
+  call.name[calls::kNameBytes - 1] = '\0';
+  call.polls &= 1;
+  if (call.left > call.entered) call.left = call.entered;
+}
+
+PublishedThread CallReader::read_thread(std::size_t index, const Call& first) {
+  PublishedThread thread;
+  thread.call = first;
+  for (int i = 0; i < kAttempts && thread.call.done != thread.call.begun; ++i)
+    thread.call = load<Call>(offsetof(Calls, call) + index * sizeof(Call));
+  thread.whole = thread.call.done == thread.call.begun;
+  make_valid(thread.call);
+  thread.place = place_of(thread.call.tree, thread.call.node, thread.call.tid);
+  return thread;
+}
+
+const ArenaImage* CallReader::image_of(std::uint32_t tree) {
+  const auto blocks = blocks_.threads.find(tree);
+  if (blocks == blocks_.threads.end()) return nullptr;
+  auto& image = images_[tree];
+  if (!image) image = std::make_unique<ArenaImage>(file_, blocks->second);
+  return image.get();
+}
+
+/// A node's parent never changes, so its path is whole whenever it is read.
+PublishedPlace CallReader::place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid) {
+  PublishedPlace place;
+  const ArenaImage* const image = image_of(tree);
+  if (image == nullptr ||
+      !image->holds(layout::kThreadHeaderUnit, layout::kRootUnit + 1 - layout::kThreadHeaderUnit))
+    return place;
+  const auto head = image->load<layout::ThreadHeader>(layout::kThreadHeaderUnit);
+  if (head.tid != tid) return place;  // another thread's by now
+  place.ordinal = head.ordinal;
+  const auto key = [this](std::uint64_t offset, std::uint32_t module, std::uint32_t kind) {
+    return cct::FrameKey{
+        .offset = offset, .module = module < modules_ ? module : cct::kNoModule, .kind = frame_kind(kind)};
+  };
+  place.start_routine = key(head.start_offset, head.start_module, head.start_kind);
+  while (node > layout::kRootUnit && image->holds(node, 1) && place.frames.size() < kMostFrames) {
+    const auto at = image->load<layout::Node>(node);
+    place.frames.push_back(key(at.offset, layout::module_of(at.place), layout::kind_of(at.place)));
+    node = at.parent;
+  }
+  std::ranges::reverse(place.frames);
+  return place;
+}
+
+PublishedCalls CallReader::read() {
+  PublishedCalls result;
+  if (blocks_.calls.empty() || blocks_.calls.front().available < layout::kGranule) return result;
+  const auto all = std::make_unique<Calls>();
+  file_.copy(offset_of(0), reinterpret_cast<std::byte*>(all.get()), sizeof *all);
+  result.there = true;
+  result.threads_lost = all->threads_lost;
+  result.contexts_lost = all->contexts_lost;
+  for (const calls::Context& context : all->context) {
+    if (context.handle > 1 && context.kind <= calls::ContextKind::file) result.contexts.push_back(context);
+  }
+  for (std::size_t i = 0; i < calls::kThreads; ++i) {
+    if (all->call[i].tid != 0) result.threads.push_back(read_thread(i, all->call[i]));
+  }
+  for (const calls::LockWait& wait : all->lock_wait) {
+    if (wait.thread == 0 || wait.changes % 2 != 0) continue;
+    result.lock_waits.push_back({.wait = wait, .place = place_of(wait.tree, wait.node, wait.thread)});
+  }
+  return result;
+}
+
+}  // namespace
+
+PublishedCalls read_published_calls(const std::string& path, std::size_t modules) {
+  InputWindow window;
+  InputFile file(path, window);
+  PublishedCalls result;
+  const auto header = std::make_unique<layout::Header>();
+  file.copy(0, reinterpret_cast<std::byte*>(header.get()), sizeof *header);
+  if (std::memcmp(header->magic, layout::kLiveMagic, sizeof header->magic) != 0) return result;
+  result = CallReader(file, find_blocks(file), modules).read();
+  result.heartbeat_ns = header->heartbeat_ns;
+  return result;
+}
+
+}  // namespace culprit::measurement

@@ -1,0 +1,70 @@
+#include "stuck/findings.hpp"
+
+#include "stuck/situation.hpp"
+#include "stuck/words.hpp"
+
+#include <algorithm>
+
+namespace culprit::stuck {
+namespace {
+
+std::string verdict_of(const Problem& problem) {
+  switch (problem.kind) {
+    case ProblemKind::deadlock:
+      return "a deadlock of " + ranks_in_words(problem.ranks);
+    case ProblemKind::missing_in_collective:
+      return ranks_in_words(problem.ranks) + (problem.ranks.size() == 1 ? " is" : " are") +
+             " missing in a collective";
+    case ProblemKind::mismatch:
+      return "ranks called different collectives";
+    case ProblemKind::no_partner:
+      return "a message without its other half";
+    case ProblemKind::thread_deadlock:
+      return "a deadlock of threads" + (problem.ranks.empty() ? "" : " in " + ranks_in_words(problem.ranks));
+    case ProblemKind::not_moving:
+      break;
+  }
+  return ranks_in_words(problem.ranks) + (problem.ranks.size() == 1 ? " does" : " do") + " not move";
+}
+
+/// What it looks like where nothing is wrong.
+std::string not_stuck(const Situation& situation, const Picture& now) {
+  const Waiting* longest = nullptr;
+  for (const Standing& each : situation.standing()) {
+    if (longest == nullptr || each.row.since_s > longest->since_s) longest = &each.row;
+  }
+  if (now.processes.empty()) return "Not stuck: no process was measured";
+  if (longest == nullptr) return "Not stuck: no rank waits in one call for long";
+  const Process& process = now.processes[longest->process];
+  const Thread& thread = process.threads[longest->thread];
+  std::string text = "Not stuck: the longest wait is that of rank " + std::to_string(process.rank) + ", " +
+                     whereabouts(thread) + " since " + span_of_time(longest->since_s);
+  if (longest->ranks.empty()) return text;
+  const Process* const other = situation.ranks().find(longest->ranks.front());
+  return text + ", for " + ranks_in_words(longest->ranks) +
+         (longest->ranks.size() == 1 ? ", which is " + whereabouts(other) : "");
+}
+
+}  // namespace
+
+Findings find(const Picture& now, const Picture* before, const Options& options) {
+  const Situation situation(now, before);
+  Findings findings;
+  find_thread_deadlocks(now, findings.problems);
+  find_gone(situation, findings.problems);
+  find_mismatches(situation, findings.problems);
+  find_deadlocks(situation, findings.problems);
+  find_missing(situation, findings.problems);
+  find_without_partner(situation, findings.problems);
+  // Threads that hold each other make no calls either: that is told already.
+  const bool threads = std::ranges::any_of(
+      findings.problems, [](const Problem& problem) { return problem.kind == ProblemKind::thread_deadlock; });
+  if (!threads) find_unmoving(situation, before, options.patience_s, findings.problems);
+  for (const Standing& each : situation.standing()) findings.waiting.push_back(each.row);
+  findings.moving = situation.moving();
+  findings.verdict =
+      findings.stuck() ? "Stuck: " + verdict_of(findings.problems.front()) : not_stuck(situation, now);
+  return findings;
+}
+
+}  // namespace culprit::stuck

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "stuck/picture.hpp"
+#include "stuck/problem.hpp"
+
+#include <string>
+#include <vector>
+
+// Is a job stuck, and why: docs/job-hangs.md says which rule finds what.
+namespace culprit::stuck {
+
+struct Findings {
+  std::vector<Problem> problems;  ///< what explains most first; none: it is not stuck
+  std::vector<Waiting> waiting;   ///< by rank
+  std::vector<Moving> moving;
+  std::string verdict;  ///< a sentence
+
+  [[nodiscard]] bool stuck() const { return !problems.empty(); }
+};
+
+struct Options {
+  double patience_s = 10;  ///< for so long a rank may compute while all others wait for it
+};
+
+/// Compares two looks at one job, or takes one for all there is to know (`before` null: of a job that is
+/// over).
+Findings find(const Picture& now, const Picture* before, const Options& options);
+
+}  // namespace culprit::stuck

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "stuck/picture.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace culprit::stuck {
+
+/// Looks at the job whose measurement directory this is, once or several times. Only reads files, and asks
+/// the system about processes of this host.
+class Job {
+ public:
+  explicit Job(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  /// The job as it is now. `with_paths`: also where threads are, which takes longer at the first time. From
+  /// the second look on processes of other hosts are known to live where they write. Throws
+  /// std::runtime_error, what() as `why (what to do)`, where it is no measurement directory.
+  Picture look(bool with_paths);
+
+  /// Files that the last look could not read: `path: why`.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::filesystem::path directory_;
+  std::map<std::string, std::uint64_t> heartbeats_;  ///< at the look before
+  std::vector<std::string> problems_;
+};
+
+}  // namespace culprit::stuck

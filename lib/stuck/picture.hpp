@@ -1,0 +1,133 @@
+#pragma once
+
+#include "measurement/calls_layout.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+// A job at one instant: what each thread is in, in terms that all ranks share. Made of measurements by
+// look.hpp; tests make it themselves.
+namespace culprit::stuck {
+
+using measurement::calls::CallKind;
+using measurement::calls::ContextKind;
+using measurement::calls::kAllTargets;
+using measurement::calls::kAnySource;
+using measurement::calls::kAnyTag;
+using measurement::calls::kNobody;
+
+inline constexpr std::int32_t kUnknownRank = -9;  ///< a process of which there is no file
+
+/// One frame of a call path, from the root on.
+struct Frame {
+  std::string name;
+  std::string file;        ///< of `line`; empty where unknown
+  std::uint32_t line = 0;  ///< where the path goes on; 0: unknown
+  std::string module;
+  bool inlined = false;
+  bool mpi = false;  ///< a function of MPI's: what is further in is MPI's own affair, and left out
+};
+
+/// A message, with the world's rank of the other process, kAnySource, kNobody or kUnknownRank.
+struct Message {
+  CallKind kind = CallKind::send;  ///< send or receive
+  std::uint64_t comm = 0;          ///< Context::id; 0: unknown
+  std::int32_t peer = kUnknownRank;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a thread waits in. Ranks are the world's.
+struct Call {
+  std::string name;  ///< MPI_Send
+  CallKind kind = CallKind::other;
+  bool polls = false;               ///< it asks again and again
+  std::uint64_t context = 0;        ///< Context::id; 0: unknown
+  std::vector<Message> messages;    ///< that it waits for: its own, or those of its requests as far as known
+  bool one_suffices = false;        ///< of the messages
+  std::uint64_t sequence = 0;       ///< of a collective; 0: unknown
+  std::int32_t root = kNobody;      ///< of a collective: rank in the context
+  std::int32_t target = kNobody;    ///< of one-sided communication, or kAllTargets
+  std::vector<std::int32_t> group;  ///< of MPI_Win_start and its like; empty: unknown
+};
+
+struct HeldLock {
+  std::uint64_t window = 0;
+  std::int32_t target = kNobody;  ///< or kAllTargets
+  bool exclusive = false;
+};
+
+/// A thread that makes MPI calls.
+struct Thread {
+  std::uint64_t tid = 0;
+  std::uint32_t ordinal = 0;
+  std::string role;
+  std::uint64_t progress = 0;  ///< grows with its calls
+  std::uint64_t number = 0;    ///< of the call that it is in, or was in last
+  bool inside = false;
+  Call call;                   ///< where inside
+  std::uint64_t since_ns = 0;  ///< in that call, or outside of any; on the process's clock; 0: unknown
+  std::vector<HeldLock> locks;
+  std::vector<Message> last;  ///< messages sent and received, the oldest first
+  bool all_messages = false;  ///< that is all of them
+  std::vector<Frame> path;
+};
+
+/// A thread that waits for a lock of another thread.
+struct LockWait {
+  std::uint64_t tid = 0, lock = 0, owner = 0;
+  std::uint64_t since_ns = 0;
+  std::uint32_t ordinal = 0;
+  std::string role;
+  std::vector<Frame> path;
+};
+
+/// What a process has done on a context.
+struct Membership {
+  std::int32_t rank = 0;  ///< in the context
+  std::uint64_t collectives = 0;
+  std::array<std::uint64_t, measurement::calls::kHistory> history{};
+};
+
+enum class Life : std::uint8_t {
+  running,
+  stopped,  ///< by a signal
+  silent,   ///< it has not written its heartbeat since the first look: stopped, dead, or its host does not
+            ///< answer
+  died,
+  ended,  ///< in order
+};
+
+struct Process {
+  std::string host;
+  std::uint64_t pid = 0;
+  std::int32_t rank = -1;  ///< -1: none
+  Life life = Life::running;
+  std::uint64_t now_ns = 0;  ///< on its clock: of the look, or of its last heartbeat
+  double silent_s = 0;       ///< how long its last sign of life is ago
+  bool publishes = true;     ///< the measurement says what it is in
+  std::vector<Thread> threads;
+  std::vector<LockWait> lock_waits;
+  std::map<std::uint64_t, Membership> contexts;
+};
+
+/// A communicator, window or file, of all processes.
+struct Context {
+  ContextKind kind = ContextKind::communicator;
+  std::vector<std::int32_t> members;  ///< the world's ranks; kUnknownRank where there is no file
+  std::vector<std::int32_t> others;   ///< of an intercommunicator
+};
+
+inline constexpr std::uint64_t kWorldContext = 1;
+
+struct Picture {
+  std::vector<Process> processes;  ///< ranks first, by rank
+  std::map<std::uint64_t, Context> contexts;
+  std::uint32_t world_size = 0;
+  bool over = false;  ///< no process lives any more: the picture is that of the end
+};
+
+}  // namespace culprit::stuck

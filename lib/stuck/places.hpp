@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cct/frame.hpp"
+#include "cct/module_table.hpp"
+#include "stuck/picture.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace culprit::stuck {
+
+/// Call paths of several processes, gathered first and then attributed together: each module is opened once.
+class Places {
+ public:
+  using PathId = std::size_t;
+
+  /// `frames` from the root on, whose modules are indices into `modules`.
+  PathId add(const std::vector<cct::FrameKey>& frames, const std::vector<cct::ModuleKey>& modules);
+  /// Recovers procedures, inlined procedures and lines of all that was added.
+  void attribute();
+  /// After attribute().
+  [[nodiscard]] std::vector<Frame> path(PathId id) const;
+  /// Of a single address: `worker`; empty where nothing is known.
+  [[nodiscard]] std::string procedure_of(PathId id) const;
+
+ private:
+  using Address = std::pair<std::uint32_t, std::uint64_t>;  // module of ours, offset
+
+  std::uint32_t module(const cct::ModuleKey& key);
+
+  std::vector<cct::ModuleKey> modules_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> module_ids_;  // by path and build-id
+  std::vector<std::vector<Address>> paths_;
+  std::map<Address, std::vector<Frame>> frames_;
+};
+
+}  // namespace culprit::stuck

@@ -1,0 +1,98 @@
+// Who is waited for and does not come: processes that died or were stopped, and ranks that compute, read or
+// loop while all others wait for them. Whether a long computation ever ends, nobody can tell from outside: it
+// is told as what it is, after some patience.
+#include "stuck/situation.hpp"
+#include "stuck/words.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace culprit::stuck {
+namespace {
+
+std::string host_of(const Process& process) {
+  return "process " + std::to_string(process.pid) + " on " + process.host;
+}
+
+std::string tell_gone(const Process& process) {
+  const std::string what = "rank " + std::to_string(process.rank) + " (" + host_of(process) + ") ";
+  const std::string where = process.threads.empty() ? "" : "; it was " + whereabouts(process.threads.front());
+  switch (process.life) {
+    case Life::died:
+      return what + "died, " + span_of_time(process.silent_s) + " ago" + where;
+    case Life::stopped:
+      return what + "is stopped by a signal, since " + span_of_time(process.silent_s) + where +
+             " (kill -CONT " + std::to_string(process.pid) + " lets it go on)";
+    default:
+      return what + "has given no sign of life for " + span_of_time(process.silent_s) +
+             ": it is stopped or dead, or its host does not answer" + where;
+  }
+}
+
+/// How long a thread has been where it is, in no call; 0: unknown.
+double outside_since(const Process& process, const Thread& thread) {
+  return thread.inside || thread.since_ns == 0 || process.now_ns < thread.since_ns
+             ? 0
+             : static_cast<double>(process.now_ns - thread.since_ns) / 1e9;
+}
+
+std::vector<std::int32_t> waiters_for(const Situation& situation, const std::set<std::int32_t>& ranks) {
+  std::vector<std::int32_t> waiters;
+  for (const Standing& each : situation.standing()) {
+    if (std::ranges::any_of(each.waits.ranks, [&](std::int32_t rank) { return ranks.contains(rank); }))
+      waiters.push_back(each.process->rank);
+  }
+  std::ranges::sort(waiters);
+  const auto twice = std::ranges::unique(waiters);
+  waiters.erase(twice.begin(), twice.end());
+  return waiters;
+}
+
+}  // namespace
+
+void find_gone(const Situation& situation, std::vector<Problem>& problems) {
+  for (const Process& process : situation.ranks().picture().processes) {
+    if (process.rank < 0 || process.life == Life::running || process.life == Life::ended) continue;
+    problems.push_back(
+        {.kind = ProblemKind::not_moving, .ranks = {process.rank}, .text = tell_gone(process)});
+  }
+}
+
+void find_unmoving(const Situation& situation, const Picture* before, double patience_s,
+                   std::vector<Problem>& problems) {
+  if (situation.blocked() != 0 || situation.standing().empty()) return;
+  double shortest_wait = 1e300;
+  for (const Standing& each : situation.standing()) shortest_wait = std::min(shortest_wait, each.row.since_s);
+  std::set<std::int32_t> busy;
+  double longest = 0;
+  for (const Process& process : situation.ranks().picture().processes) {
+    if (process.rank < 0 || process.life == Life::ended) continue;
+    if (situation.is_waiting(process.rank)) continue;
+    // Threads may make no call of MPI at all: then nothing is known of when they last did.
+    if (process.threads.empty() || (before == nullptr && !situation.ranks().picture().over)) return;
+    for (const Thread& thread : process.threads) {
+      if (thread.inside) continue;
+      const double seconds = outside_since(process, thread);
+      if (seconds < patience_s) return;  // it has made a call lately: it moves
+      longest = std::max(longest, seconds);
+    }
+    busy.insert(process.rank);
+  }
+  if (busy.empty() || shortest_wait < patience_s) return;
+  const std::vector<std::int32_t> waiters = waiters_for(situation, busy);
+  if (waiters.empty()) return;
+  Problem problem;
+  problem.kind = ProblemKind::not_moving;
+  problem.ranks.assign(busy.begin(), busy.end());
+  const Process* const first = situation.ranks().find(*busy.begin());
+  problem.text = ranks_in_words(problem.ranks) + (busy.size() == 1 ? " has" : " have") +
+                 " made no MPI call for " + span_of_time(longest) + " and " +
+                 (busy.size() == 1 ? "is " : "are ") + whereabouts(first) +
+                 (busy.size() == 1 ? "" : " (rank " + std::to_string(first->rank) + ")") + "; " +
+                 ranks_in_words(waiters) + (waiters.size() == 1 ? " waits" : " wait") + " for " +
+                 (busy.size() == 1 ? "it" : "them") + ": a loop without end, or long work that only " +
+                 (busy.size() == 1 ? "it has" : "they have");
+  problems.push_back(std::move(problem));
+}
+
+}  // namespace culprit::stuck

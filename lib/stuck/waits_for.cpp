@@ -1,0 +1,229 @@
+// From the call that a thread is in to the ranks that it waits for. Of a collective: those that have not
+// begun as many on its communicator. Of a message: its other end. Of several requests any: which of them are
+// complete already only MPI knows, so that one rank that can still act is enough to hope for. Of a lock:
+// those that hold one which excludes it. Of an epoch: the group.
+#include "stuck/waits_for.hpp"
+
+#include <algorithm>
+
+namespace culprit::stuck {
+namespace {
+
+void add_unless_self(WaitsFor& waits, std::int32_t rank, const Process& process) {
+  if (rank == kNobody || rank == process.rank) return;
+  if (rank < 0) {
+    waits.unknown = true;
+  } else {
+    waits.ranks.push_back(rank);
+  }
+}
+
+/// All of a context's processes but this one.
+void add_all(WaitsFor& waits, const Ranks& ranks, std::uint64_t id, const Process& process) {
+  const auto context = ranks.picture().contexts.find(id);
+  if (context == ranks.picture().contexts.end()) {
+    waits.unknown = true;
+    return;
+  }
+  const Context& known = context->second;
+  waits.unknown = waits.unknown || known.members.size() + known.others.size() > kMostNamed;
+  if (waits.unknown) return;
+  for (const auto* const side : {&known.members, &known.others}) {
+    for (const std::int32_t rank : *side) add_unless_self(waits, rank, process);
+  }
+}
+
+bool is_inside(const Process& process, const auto& condition) {
+  return std::ranges::any_of(process.threads,
+                             [&](const Thread& thread) { return thread.inside && condition(thread.call); });
+}
+
+/// Whether the process waits for the very message, or has it posted: then it is under way.
+bool is_under_way(const Ranks& ranks, const Process& process, const Message& message) {
+  const Process* const other = ranks.find(message.peer);
+  return other != nullptr && is_inside(*other, [&](const Call& call) {
+           return std::ranges::any_of(call.messages, [&](const Message& theirs) {
+             return matches(message, process.rank, theirs, other->rank);
+           });
+         });
+}
+
+/// A message that both sides wait for may be moving for so long; after that it has arrived, and it is others
+/// that the calls wait for.
+constexpr std::uint64_t kLongestTransfer = 5'000'000'000;
+
+WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& thread) {
+  const Call& call = thread.call;
+  const bool arrived = thread.since_ns != 0 && process.now_ns > thread.since_ns + kLongestTransfer;
+  WaitsFor waits;
+  waits.one_suffices = call.one_suffices;
+  for (const Message& message : call.messages) {
+    if (message.peer == kAnySource) {
+      waits.one_suffices = true;
+      add_all(waits, ranks, message.comm, process);
+    } else if (is_under_way(ranks, process, message)) {
+      if (!arrived) return {.ranks = {}, .one_suffices = true, .unknown = true};
+    } else if (message.peer == process.rank && process.threads.size() == 1) {
+      waits.ranks.push_back(process.rank);  // nobody else is there to send it
+    } else {
+      add_unless_self(waits, message.peer, process);
+    }
+  }
+  if (call.messages.size() > 1 && call.kind != CallKind::exchange) waits.one_suffices = true;
+  waits.unknown = waits.unknown || waits.ranks.empty();
+  return waits;
+}
+
+bool is_on_target(const Call& call, std::uint64_t window, std::int32_t target) {
+  const bool passive =
+      call.kind == CallKind::lock || call.kind == CallKind::flush || call.kind == CallKind::access;
+  return passive && call.context == window &&
+         (call.target == target || call.target == kAllTargets || target == kAllTargets);
+}
+
+/// Those that hold a lock there, and are not themselves waiting to get one: libraries return from
+/// MPI_Win_lock before they have it.
+WaitsFor for_lock(const Ranks& ranks, const Process& process, const Call& call) {
+  WaitsFor waits;
+  for (const Process& other : ranks.picture().processes) {
+    if (&other == &process || other.rank < 0) continue;
+    const bool holds = std::ranges::any_of(other.threads, [&](const Thread& thread) {
+      return std::ranges::any_of(thread.locks, [&](const HeldLock& lock) {
+        return lock.window == call.context &&
+               (lock.target == call.target || lock.target == kAllTargets || call.target == kAllTargets);
+      });
+    });
+    const bool waits_too =
+        is_inside(other, [&](const Call& theirs) { return is_on_target(theirs, call.context, call.target); });
+    if (holds && !waits_too) waits.ranks.push_back(other.rank);
+  }
+  waits.unknown = waits.ranks.empty();  // nobody is known to hold it: the target's library has to answer
+  return waits;
+}
+
+/// Those of the group that are not in the call that answers this one.
+WaitsFor for_group(const Ranks& ranks, const Process& process, const Call& call) {
+  WaitsFor waits;
+  waits.one_suffices = call.group.size() > 1;
+  waits.unknown = call.group.empty();
+  const auto answers = [&](const Call& theirs) {
+    if (theirs.context != call.context) return false;
+    return call.kind == CallKind::wait ? theirs.kind == CallKind::start || theirs.kind == CallKind::complete
+                                       : theirs.kind == CallKind::wait;
+  };
+  for (const std::int32_t rank : call.group) {
+    const Process* const other = ranks.find(rank);
+    if (other != nullptr && is_inside(*other, answers)) continue;
+    add_unless_self(waits, rank, process);
+  }
+  waits.unknown = waits.unknown || waits.ranks.empty();
+  return waits;
+}
+
+WaitsFor for_end(const Ranks& ranks) {
+  WaitsFor waits;
+  waits.ranks = ranks.not_at_end();
+  waits.unknown = waits.ranks.empty();
+  return waits;
+}
+
+WaitsFor for_absent(const Ranks& ranks, const Process& process, const Call& call) {
+  WaitsFor waits;
+  const auto context = ranks.picture().contexts.find(call.context);
+  if (context == ranks.picture().contexts.end() || call.sequence == 0) return {.ranks = {}, .unknown = true};
+  for (const std::int32_t rank : ranks.absent_from(call)) add_unless_self(waits, rank, process);
+  waits.unknown = waits.unknown || waits.ranks.empty();
+  return waits;
+}
+
+}  // namespace
+
+Ranks::Ranks(const Picture& picture) : picture_(picture) {
+  for (const Process& process : picture.processes) {
+    if (process.rank < 0) continue;
+    const auto rank = static_cast<std::size_t>(process.rank);
+    if (of_.size() <= rank) of_.resize(rank + 1, nullptr);
+    of_[rank] = &process;
+    const bool at_end = is_inside(process, [](const Call& call) { return call.kind == CallKind::finalize; });
+    if (!at_end && process.life != Life::ended && not_at_end_.size() < kMostNamed)
+      not_at_end_.push_back(process.rank);
+  }
+}
+
+const Process* Ranks::find(std::int32_t rank) const {
+  return rank >= 0 && static_cast<std::size_t>(rank) < of_.size() ? of_[static_cast<std::size_t>(rank)]
+                                                                  : nullptr;
+}
+
+const std::vector<std::int32_t>& Ranks::absent_from(const Call& call) const {
+  const auto [entry, fresh] = absent_.try_emplace({call.context, call.sequence});
+  std::vector<std::int32_t>& absent = entry->second;
+  const auto context = picture_.contexts.find(call.context);
+  if (!fresh || context == picture_.contexts.end() || call.sequence == 0) return absent;
+  for (const auto* const side : {&context->second.members, &context->second.others}) {
+    for (const std::int32_t rank : *side) {
+      if (absent.size() == kMostNamed) return absent;
+      const Process* const process = find(rank);
+      if (process == nullptr || (!process->publishes && process->life != Life::ended)) {
+        absent.push_back(kUnknownRank);
+        continue;
+      }
+      const auto membership = process->contexts.find(call.context);
+      const std::uint64_t begun = membership == process->contexts.end() ? 0 : membership->second.collectives;
+      if (begun < call.sequence) absent.push_back(rank);
+    }
+  }
+  return absent;
+}
+
+bool matches(const Message& message, std::int32_t of, const Message& other, std::int32_t by) {
+  if (message.kind == other.kind || message.comm != other.comm || message.comm == 0) return false;
+  const Message& sent = message.kind == CallKind::send ? message : other;
+  const Message& received = message.kind == CallKind::send ? other : message;
+  const std::int32_t sender = message.kind == CallKind::send ? of : by;
+  const std::int32_t receiver = message.kind == CallKind::send ? by : of;
+  return sent.peer == receiver && (received.peer == sender || received.peer == kAnySource) &&
+         (received.tag == sent.tag || received.tag == kAnyTag);
+}
+
+WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thread) {
+  const Call& call = thread.call;
+  WaitsFor waits;
+  switch (call.kind) {
+    case CallKind::send:
+    case CallKind::receive:
+    case CallKind::exchange:
+    case CallKind::probe:
+    case CallKind::all_requests:
+    case CallKind::any_request:
+      waits = for_messages(ranks, process, thread);
+      break;
+    case CallKind::collective:
+      waits = for_absent(ranks, process, call);
+      break;
+    case CallKind::access:
+    case CallKind::lock:
+    case CallKind::flush:
+      waits = for_lock(ranks, process, call);
+      break;
+    case CallKind::start:
+    case CallKind::complete:
+    case CallKind::wait:
+      waits = for_group(ranks, process, call);
+      break;
+    case CallKind::finalize:
+      waits = for_end(ranks);
+      break;
+    case CallKind::matched:
+    case CallKind::members:
+    case CallKind::other:
+      waits.unknown = true;
+      break;
+  }
+  std::ranges::sort(waits.ranks);
+  const auto twice = std::ranges::unique(waits.ranks);
+  waits.ranks.erase(twice.begin(), twice.end());
+  return waits;
+}
+
+}  // namespace culprit::stuck

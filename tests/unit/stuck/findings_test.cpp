@@ -1,0 +1,231 @@
+#include "stuck/findings.hpp"
+
+#include "jobs.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::stuck;
+using namespace culprit::stuck::testing;
+
+namespace {
+
+using List = std::vector<std::int32_t>;
+using Catch::Contains;
+
+/// Of a job in which nothing changed between the two looks.
+Findings standing(const Picture& picture, double patience_s = 10) {
+  return find(picture, &picture, {.patience_s = patience_s});
+}
+
+std::vector<ProblemKind> kinds(const Findings& findings) {
+  std::vector<ProblemKind> list;
+  for (const Problem& problem : findings.problems) list.push_back(problem.kind);
+  return list;
+}
+
+/// The handler has seen the rank outside of calls for so long.
+void computes(Picture& picture, std::int32_t rank, double seconds) {
+  thread_of(picture, rank).inside = false;
+  thread_of(picture, rank).since_ns = kNow - static_cast<std::uint64_t>(seconds * 1e9);
+}
+
+}  // namespace
+
+TEST_CASE("a ring of sends is a deadlock, told by its cycle") {
+  Picture picture = job(5);
+  for (std::int32_t rank = 0; rank < 3; ++rank) sends(picture, rank, (rank + 1) % 3);
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock});
+  CHECK(findings.problems[0].ranks == List{0, 1, 2});
+  CHECK(findings.problems[0].text ==
+        "0 -> 1 -> 2 -> 0, each in MPI_Send since 41 s: a ring of blocking sends above the eager limit (main "
+        "at a.c:7)");
+  CHECK(findings.verdict == "Stuck: a deadlock of ranks 0-2");
+  CHECK(findings.waiting.size() == 3);
+  CHECK(findings.moving.size() == 2);
+}
+
+TEST_CASE("who has made a call between the looks moves") {
+  Picture before = job(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) sends(before, rank, (rank + 1) % 3);
+  Picture now = before;
+  ++thread_of(now, 1).number;
+  const Findings findings = find(now, &before, {});
+  CHECK(findings.problems.empty());
+  CHECK(findings.moving.size() == 1);
+  CHECK_THAT(findings.verdict, Contains("Not stuck"));
+}
+
+TEST_CASE("a chain that ends in a rank that computes is no deadlock") {
+  Picture picture = job(4);
+  for (std::int32_t rank = 1; rank < 4; ++rank) receives(picture, rank, rank - 1);
+  CHECK(kinds(standing(picture)).empty());
+  // Both of two neighbours wait for each other and for one that computes: either may be served already.
+  Picture halo = job(3);
+  for (const std::int32_t rank : {0, 1}) {
+    in(halo, rank, CallKind::all_requests, "MPI_Waitall").messages = {message(CallKind::receive, 1 - rank, 0),
+                                                                      message(CallKind::receive, 2, 0)};
+  }
+  CHECK(kinds(standing(halo)).empty());
+}
+
+TEST_CASE("waiting for oneself alone is a deadlock, unless another thread may send") {
+  Picture picture = job(2);
+  receives(picture, 0, 0);
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock});
+  CHECK(findings.problems[0].ranks == List{0});
+  picture.processes[0].threads.push_back(thread_of(picture, 1));
+  CHECK(kinds(standing(picture)).empty());
+}
+
+TEST_CASE("a rank that is missing in a collective is named with what it does instead") {
+  Picture picture = job(4);
+  for (const std::int32_t rank : {0, 1, 2}) collective(picture, rank, "MPI_Barrier");
+  receives(picture, 3, 0, 9);
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock, ProblemKind::missing_in_collective});
+  CHECK(findings.problems[0].ranks == List{0, 3});
+  CHECK(findings.problems[1].ranks == List{3});
+  CHECK_THAT(findings.problems[1].text,
+             Contains("ranks 0-2 are in MPI_Barrier on MPI_COMM_WORLD (main at a.c:7)") &&
+                 Contains("rank 3 has not entered it: rank 3 is in MPI_Recv"));
+}
+
+TEST_CASE("a rank that went on to MPI_Finalize is missing, too") {
+  Picture picture = job(3);
+  for (const std::int32_t rank : {0, 1}) collective(picture, rank, "MPI_Allreduce");
+  in(picture, 2, CallKind::finalize, "MPI_Finalize");
+  const Findings findings = standing(picture);
+  CHECK(kinds(findings) == std::vector{ProblemKind::deadlock, ProblemKind::missing_in_collective});
+  CHECK(findings.problems[1].ranks == List{2});
+}
+
+TEST_CASE("another root is a mismatch, also where the others have gone on") {
+  Picture picture = job(4);
+  for (const std::int32_t rank : {0, 1, 3}) {
+    collective(picture, rank, "MPI_Bcast", 0, true);
+    collective(picture, rank, "MPI_Barrier");
+  }
+  collective(picture, 2, "MPI_Bcast", 1);
+  const Findings findings = standing(picture);
+  REQUIRE(!findings.problems.empty());
+  CHECK(findings.problems[0].kind == ProblemKind::mismatch);
+  CHECK(findings.problems[0].ranks == List{2});
+  CHECK_THAT(findings.problems[0].text,
+             Contains("ranks 0, 1, 3 MPI_Bcast with root 0, rank 2 MPI_Bcast with root 1"));
+}
+
+TEST_CASE("different collectives are a mismatch, equal ones that all entered are none") {
+  Picture picture = job(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) collective(picture, rank, "MPI_Alltoall");
+  CHECK(kinds(standing(picture)).empty());
+  collective(picture, 0, "MPI_Barrier");
+  for (const std::int32_t rank : {1, 2}) collective(picture, rank, "MPI_Allreduce");
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::mismatch});
+  CHECK(findings.problems[0].ranks == List{0});
+}
+
+TEST_CASE("a receive without a sender is told with the message that comes nearest") {
+  Picture picture = job(2);
+  receives(picture, 1, 0, 6);
+  receives(picture, 0, 1, 3);
+  for (const std::int32_t rank : {0, 1}) thread_of(picture, rank).all_messages = true;
+  thread_of(picture, 0).last = {message(CallKind::send, 1, 100), message(CallKind::send, 1, 5),
+                                message(CallKind::send, 1, 5)};
+  thread_of(picture, 1).last = {message(CallKind::receive, 0, 5)};
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock, ProblemKind::no_partner});
+  CHECK_THAT(findings.problems[1].text, Contains("with tag 6 from rank 0; rank 0 sent one with tag 5,"));
+  // What was received is no candidate; nor is anything where receives could have been for any tag.
+  thread_of(picture, 1).last.push_back(message(CallKind::receive, 0, 5));
+  CHECK_THAT(standing(picture).problems[1].text, Contains("rank 0 sent one with tag 100"));
+  thread_of(picture, 1).last.push_back(message(CallKind::receive, kAnySource, kAnyTag));
+  CHECK(kinds(standing(picture)) == std::vector{ProblemKind::deadlock});
+}
+
+TEST_CASE("a send that nobody receives is told with what its receiver waits for") {
+  Picture picture = job(2);
+  sends(picture, 0, 1, 5);
+  receives(picture, 1, 0, 6);
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock, ProblemKind::no_partner});
+  CHECK_THAT(findings.problems[1].text,
+             Contains("to send a message with tag 5 to rank 1, which waits for one with tag 6"));
+}
+
+TEST_CASE("two threads that hold each other's mutex") {
+  Picture picture = job(1);
+  picture.processes[0].lock_waits = {
+      {.tid = 1,
+       .lock = 10,
+       .owner = 2,
+       .since_ns = kNow - 5'000'000'000,
+       .ordinal = 0,
+       .role = "main",
+       .path = {}},
+      {.tid = 2,
+       .lock = 20,
+       .owner = 1,
+       .since_ns = kNow - 5'000'000'000,
+       .ordinal = 1,
+       .role = "work",
+       .path = {}},
+      {.tid = 3, .lock = 20, .owner = 1, .since_ns = 0, .ordinal = 2, .role = "work", .path = {}}};
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::thread_deadlock});
+  CHECK(findings.problems[0].ranks == List{0});
+  CHECK_THAT(findings.problems[0].text,
+             Contains("thread 0 (main) waits since 5 s for a mutex that thread 1 (work) holds"));
+  picture.processes[0].lock_waits[1].owner = 4;  // one that computes
+  CHECK(kinds(standing(picture)).empty());
+}
+
+TEST_CASE("one rank that computes while all wait is told after some patience") {
+  Picture picture = job(3);
+  for (const std::int32_t rank : {0, 1}) collective(picture, rank, "MPI_Allreduce");
+  computes(picture, 2, 40);
+  const Findings findings = standing(picture, 30);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::not_moving});
+  CHECK(findings.problems[0].ranks == List{2});
+  CHECK_THAT(findings.problems[0].text,
+             Contains("rank 2 has made no MPI call for 40 s and is in main at a.c:7; "
+                      "ranks 0, 1 wait for it"));
+  CHECK(kinds(standing(picture, 60)).empty());
+  computes(picture, 2, 1);
+  CHECK(kinds(standing(picture, 30)).empty());
+}
+
+TEST_CASE("dead and stopped processes are named") {
+  Picture picture = job(3);
+  for (const std::int32_t rank : {0, 1}) collective(picture, rank, "MPI_Barrier");
+  picture.processes[2].life = Life::stopped;
+  CHECK_THAT(standing(picture).problems[0].text,
+             Contains("rank 2 (process 1002 on here) is stopped by a signal"));
+  picture.processes[2].life = Life::died;
+  const Findings findings = standing(picture);
+  CHECK(findings.problems[0].kind == ProblemKind::not_moving);
+  CHECK(findings.problems[0].ranks == List{2});
+  CHECK(findings.problems[1].kind == ProblemKind::missing_in_collective);
+}
+
+TEST_CASE("of a job that is over, only waits of some length count") {
+  Picture picture = job(2);
+  picture.over = true;
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
+  CHECK(find(picture, nullptr, {}).stuck());
+  for (const std::int32_t rank : {0, 1}) thread_of(picture, rank).since_ns = kNow - 100'000'000;
+  CHECK_FALSE(find(picture, nullptr, {}).stuck());
+}
+
+TEST_CASE("a long chain is judged in one pass") {
+  constexpr std::int32_t kRanks = 50'000;
+  Picture picture = job(kRanks);
+  for (std::int32_t rank = 1; rank < kRanks; ++rank) receives(picture, rank, rank - 1);
+  CHECK_FALSE(standing(picture).stuck());
+  receives(picture, 0, kRanks - 1);
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock});
+  CHECK(findings.problems[0].ranks.size() == kRanks);
+}

@@ -1,0 +1,104 @@
+#include "stuck/waits_for.hpp"
+
+#include "jobs.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace culprit::stuck;
+using namespace culprit::stuck::testing;
+
+namespace {
+
+WaitsFor of(const Picture& picture, std::int32_t rank) {
+  const Process& process = picture.processes[static_cast<std::size_t>(rank)];
+  return waits_for(Ranks(picture), process, process.threads.front());
+}
+
+using List = std::vector<std::int32_t>;
+
+}  // namespace
+
+TEST_CASE("a message matches its other half alone") {
+  const Message sent = message(CallKind::send, 1, 5);
+  CHECK(matches(sent, 0, message(CallKind::receive, 0, 5), 1));
+  CHECK(matches(message(CallKind::receive, 0, 5), 1, sent, 0));
+  CHECK(matches(sent, 0, message(CallKind::receive, kAnySource, kAnyTag), 1));
+  CHECK_FALSE(matches(sent, 0, message(CallKind::receive, 0, 6), 1));
+  CHECK_FALSE(matches(sent, 0, message(CallKind::receive, 2, 5), 1));
+  CHECK_FALSE(matches(sent, 0, message(CallKind::receive, 0, 5), 2));
+  CHECK_FALSE(matches(sent, 0, message(CallKind::receive, 0, 5, 77), 1));
+  CHECK_FALSE(matches(sent, 0, sent, 0));
+}
+
+TEST_CASE("a receive waits for its source, one from anywhere for any") {
+  Picture picture = job(3);
+  receives(picture, 0, 2);
+  CHECK(of(picture, 0).ranks == List{2});
+  CHECK_FALSE(of(picture, 0).one_suffices);
+  receives(picture, 0, kAnySource);
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  CHECK(of(picture, 0).one_suffices);
+  receives(picture, 0, kUnknownRank);
+  CHECK(of(picture, 0).unknown);
+}
+
+TEST_CASE("a message that both sides wait for is under way, for a while") {
+  Picture picture = job(2);
+  sends(picture, 0, 1, 5);
+  receives(picture, 1, 0, 5);
+  thread_of(picture, 0).since_ns = kNow - 1'000'000'000;
+  CHECK(of(picture, 0).unknown);
+  receives(picture, 1, 0, 6);
+  CHECK(of(picture, 0).ranks == List{1});
+}
+
+TEST_CASE("of several requests, one that can come is enough to hope for") {
+  Picture picture = job(3);
+  in(picture, 0, CallKind::all_requests, "MPI_Waitall").messages = {message(CallKind::receive, 1, 0),
+                                                                    message(CallKind::receive, 2, 0)};
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  CHECK(of(picture, 0).one_suffices);
+}
+
+TEST_CASE("a collective waits for those that have begun fewer") {
+  Picture picture = job(4);
+  for (const std::int32_t rank : {0, 1, 2}) collective(picture, rank, "MPI_Barrier");
+  CHECK(of(picture, 0).ranks == List{3});
+  collective(picture, 3, "MPI_Barrier");
+  CHECK(of(picture, 0).unknown);
+  picture.processes[3].publishes = false;  // measured by an older hpcrun-lite, or not at all
+  CHECK(of(picture, 0).unknown);
+}
+
+TEST_CASE("a lock is waited for where it is held, not where it is wanted") {
+  Picture picture = job(3);
+  constexpr std::uint64_t kWindow = 9;
+  const HeldLock lock{.window = kWindow, .target = 0, .exclusive = true};
+  for (const std::int32_t rank : {1, 2}) thread_of(picture, rank).locks = {lock};
+  Call& call = in(picture, 2, CallKind::flush, "MPI_Win_unlock");
+  call.context = kWindow;
+  call.target = 0;
+  CHECK(of(picture, 2).ranks == List{1});
+  Call& other = in(picture, 1, CallKind::flush, "MPI_Win_flush");
+  other.context = kWindow;
+  other.target = 0;
+  CHECK(of(picture, 2).unknown);  // either may have it: the target has to answer
+}
+
+TEST_CASE("an epoch waits for those of its group that are not there") {
+  Picture picture = job(3);
+  Call& call = in(picture, 0, CallKind::complete, "MPI_Win_complete");
+  call.context = 9;
+  call.group = {1, 2};
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  in(picture, 1, CallKind::wait, "MPI_Win_wait").context = 9;
+  CHECK(of(picture, 0).ranks == List{2});
+}
+
+TEST_CASE("MPI_Finalize waits for all that are not there, and for none that ended") {
+  Picture picture = job(4);
+  in(picture, 0, CallKind::finalize, "MPI_Finalize");
+  in(picture, 1, CallKind::finalize, "MPI_Finalize");
+  picture.processes[3].life = Life::ended;
+  CHECK(of(picture, 0).ranks == List{2});
+}

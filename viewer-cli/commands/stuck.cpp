@@ -1,0 +1,274 @@
+#include "commands/stuck.hpp"
+
+#include "print/output.hpp"
+#include "stuck/look.hpp"
+#include "stuck/words.hpp"
+#include "text/prose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{1000};
+constexpr std::size_t kMostRows = 16;  ///< one for each thread; of more, those that are alike share one
+constexpr std::size_t kProblemsListed = 20;
+
+/// Arrows as the screen can show them.
+std::string with_arrows(std::string text, const Screen& screen) {
+  if (!screen.unicode) return text;
+  for (std::size_t at = text.find(" -> "); at != std::string::npos; at = text.find(" -> ", at))
+    text.replace(at, 4, " → ");
+  return text;
+}
+
+std::string label_of(const stuck::Process& process, const stuck::Thread& thread) {
+  std::string text = process.rank < 0 ? process.host + ":" + std::to_string(process.pid)
+                                      : "rank " + std::to_string(process.rank);
+  return thread.ordinal == 0 ? text : text + " thread " + std::to_string(thread.ordinal);
+}
+
+/// A row of the text: what some threads are in, or where.
+struct Row {
+  std::string who, what, since, whom, where;
+};
+
+std::string message_of(const stuck::Call& call) {
+  if (call.messages.size() != 1) return "";
+  const stuck::Message& message = call.messages.front();
+  return message.tag == stuck::kAnyTag ? "any tag" : "tag " + std::to_string(message.tag);
+}
+
+Row row_of(const stuck::Picture& picture, const stuck::Waiting& waiting) {
+  const stuck::Process& process = picture.processes[waiting.process];
+  const stuck::Thread& thread = process.threads[waiting.thread];
+  Row row{.who = label_of(process, thread),
+          .what = thread.call.name,
+          .since = stuck::span_of_time(waiting.since_s),
+          .whom = waiting.ranks.empty() ? "" : "for " + stuck::ranks_in_words(waiting.ranks),
+          .where = stuck::place_of(thread.path)};
+  if (const std::string message = message_of(thread.call); !message.empty() && !row.whom.empty())
+    row.whom += ", " + message;
+  return row;
+}
+
+/// Of many threads: those in one call at one place share a row.
+std::vector<Row> shared_rows(const stuck::Picture& picture, const std::vector<stuck::Waiting>& waiting) {
+  struct Group {
+    std::vector<std::int32_t> ranks, whom;
+    double least = 0, most = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const stuck::Waiting& each : waiting) {
+    const stuck::Process& process = picture.processes[each.process];
+    const stuck::Thread& thread = process.threads[each.thread];
+    Group& group = groups[{thread.call.name, stuck::place_of(thread.path)}];
+    if (group.ranks.empty()) group.least = group.most = each.since_s;
+    group.ranks.push_back(process.rank);
+    group.whom.insert(group.whom.end(), each.ranks.begin(), each.ranks.end());
+    group.least = std::min(group.least, each.since_s);
+    group.most = std::max(group.most, each.since_s);
+  }
+  std::vector<Row> rows;
+  for (auto& [key, group] : groups) {
+    std::ranges::sort(group.whom);
+    const auto twice = std::ranges::unique(group.whom);
+    group.whom.erase(twice.begin(), twice.end());
+    const std::string least = stuck::span_of_time(group.least);
+    const std::string most = stuck::span_of_time(group.most);
+    rows.push_back({.who = stuck::ranks_in_words(group.ranks),
+                    .what = key.first,
+                    .since = least == most ? least : least + " to " + most,
+                    .whom = group.whom.empty() ? "" : "for " + stuck::ranks_in_words(group.whom),
+                    .where = key.second});
+  }
+  return rows;
+}
+
+std::vector<Row> moving_rows(const stuck::Picture& picture, const std::vector<stuck::Moving>& moving) {
+  std::map<std::string, std::vector<std::int32_t>> by_place;
+  std::vector<Row> rows;
+  for (const stuck::Moving& each : moving) {
+    const stuck::Process& process = picture.processes[each.process];
+    const stuck::Thread& thread = process.threads[each.thread];
+    const std::string where = stuck::whereabouts(thread);
+    if (moving.size() > kMostRows) {
+      by_place[where].push_back(process.rank);
+    } else {
+      rows.push_back({.who = label_of(process, thread), .what = {}, .since = {}, .whom = {}, .where = where});
+    }
+  }
+  for (const auto& [where, ranks] : by_place)
+    rows.push_back(
+        {.who = stuck::ranks_in_words(ranks), .what = {}, .since = {}, .whom = {}, .where = where});
+  return rows;
+}
+
+void write_rows(std::ostream& out, const std::vector<Row>& rows) {
+  std::size_t width[4] = {};
+  const auto cells = [](const Row& row) { return std::array{&row.who, &row.what, &row.since, &row.whom}; };
+  for (const Row& row : rows) {
+    const auto cell = cells(row);
+    for (std::size_t i = 0; i < cell.size(); ++i) width[i] = std::max(width[i], cell[i]->size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    const auto cell = cells(row);
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      if (width[i] != 0) line += *cell[i] + std::string(width[i] - cell[i]->size() + 2, ' ');
+    }
+    line += row.where;
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << "  " << line << '\n';
+  }
+}
+
+Json path_of(const std::vector<stuck::Frame>& path) {
+  Json frames = Json::array();
+  for (const stuck::Frame& frame : path) {
+    frames.push_back({{"name", frame.name},
+                      {"file", frame.file},
+                      {"line", frame.line},
+                      {"module", frame.module},
+                      {"kind", frame.inlined ? "inlined" : "procedure"}});
+  }
+  return frames;
+}
+
+Json location_of(const stuck::Process& process, const stuck::Thread& thread) {
+  return {{"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
+          {"thread", thread.ordinal},
+          {"role", thread.role},
+          {"process", process.host + ":" + std::to_string(process.pid)}};
+}
+
+stuck::Picture look_at(stuck::Job& job, const std::string& directory, bool with_paths) {
+  try {
+    return job.look(with_paths);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error("stuck: " + directory + ": " + error.what());
+  }
+}
+
+void complain_of(const stuck::Job& job) {
+  const std::size_t listed = std::min(job.problems().size(), kProblemsListed);
+  for (std::size_t i = 0; i < listed; ++i) print::complain("viewer-cli", "stuck: " + job.problems()[i]);
+  if (listed < job.problems().size())
+    print::complain("viewer-cli",
+                    "stuck: and " + std::to_string(job.problems().size() - listed) + " more files");
+}
+
+void write_problems(std::ostream& out, const Screen& screen, const stuck::Findings& findings) {
+  for (const stuck::Problem& problem : findings.problems)
+    out << "- " << wrap(with_arrows(problem.text, screen), screen.width, 2, 2) << ".\n";
+}
+
+}  // namespace
+
+void write_stuck(std::ostream& out, const Screen& screen, const stuck::Picture& picture,
+                 const stuck::Findings& findings) {
+  const std::string verdict =
+      wrap(findings.verdict + (picture.over ? ", when the job ended." : "."), screen.width);
+  out << (findings.stuck() ? screen.warning(verdict) : screen.good(verdict)) << '\n';
+  if (findings.stuck()) {
+    out << '\n';
+    write_problems(out, screen, findings);
+  }
+  if (!findings.waiting.empty()) {
+    out << '\n' << screen.bold("Waiting in one call") << '\n';
+    std::vector<Row> rows;
+    if (findings.waiting.size() > kMostRows) {
+      rows = shared_rows(picture, findings.waiting);
+    } else {
+      for (const stuck::Waiting& each : findings.waiting) rows.push_back(row_of(picture, each));
+    }
+    write_rows(out, rows);
+  }
+  if (findings.moving.empty()) return;
+  out << '\n' << screen.bold(picture.over ? "In no call for long" : "Moving") << '\n';
+  write_rows(out, moving_rows(picture, findings.moving));
+}
+
+Json stuck_json(const stuck::Picture& picture, const stuck::Findings& findings) {
+  Json problems = Json::array();
+  for (const stuck::Problem& problem : findings.problems) {
+    problems.push_back({{"kind", std::string(stuck::name_of(problem.kind))},
+                        {"ranks", problem.ranks},
+                        {"text", problem.text}});
+  }
+  Json waiting = Json::array();
+  for (const stuck::Waiting& each : findings.waiting) {
+    const stuck::Process& process = picture.processes[each.process];
+    const stuck::Thread& thread = process.threads[each.thread];
+    Json row = location_of(process, thread);
+    row["call"] = thread.call.name;
+    row["since_s"] = each.since_s;
+    row["for"] = each.ranks;
+    row["path"] = path_of(thread.path);
+    waiting.push_back(std::move(row));
+  }
+  Json moving = Json::array();
+  for (const stuck::Moving& each : findings.moving) {
+    const stuck::Process& process = picture.processes[each.process];
+    Json row = location_of(process, process.threads[each.thread]);
+    row["path"] = path_of(process.threads[each.thread].path);
+    moving.push_back(std::move(row));
+  }
+  return {{"stuck", findings.stuck()},
+          {"problems", std::move(problems)},
+          {"waiting", std::move(waiting)},
+          {"moving", std::move(moving)}};
+}
+
+int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocation) {
+  stuck::Job job(invocation.database);
+  const stuck::Options options{.patience_s = invocation.after_s};
+  stuck::Picture picture = look_at(job, invocation.database, false);
+  stuck::Findings findings;
+  if (picture.over) {
+    picture = look_at(job, invocation.database, true);
+    findings = stuck::find(picture, nullptr, options);
+  } else {
+    const stuck::Picture before = std::move(picture);
+    std::this_thread::sleep_for(kBetweenLooks);
+    picture = look_at(job, invocation.database, true);
+    findings = stuck::find(picture, picture.over ? nullptr : &before, options);
+  }
+  complain_of(job);
+  print::TextStream text(out, screen.colour);
+  if (invocation.format == Format::json) {
+    text << write(stuck_json(picture, findings));
+  } else {
+    write_stuck(text, screen, picture, findings);
+  }
+  text.flush();
+  return job.problems().empty() ? 0 : 1;
+}
+
+void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory) {
+  stuck::Job job(directory);
+  stuck::Picture picture;
+  try {
+    picture = job.look(true);
+  } catch (const std::runtime_error&) {
+    return;  // merging has told what is wrong
+  }
+  if (!picture.over) return;
+  const stuck::Findings findings = stuck::find(picture, nullptr, {});
+  if (!findings.stuck()) return;
+  print::TextStream text(out, screen.colour);
+  text << screen.warning(wrap(findings.verdict + ", when the job ended.", screen.width)) << '\n';
+  write_problems(text, screen, findings);
+  text << '\n';
+  text.flush();
+}
+
+}  // namespace culprit::viewer
