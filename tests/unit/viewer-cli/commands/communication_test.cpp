@@ -38,14 +38,18 @@ struct TrafficSample : SolverSample {
 
 }  // namespace
 
-TEST_CASE("communication: calls with their messages, and who sends to whom") {
+TEST_CASE("communication: functions, call paths with their messages, and who sends to whom") {
   const TrafficSample traffic;
   CHECK(run(traffic.sample, {"communication"}) ==
         R"(8 000 MPI calls took 4.00 s, 0.1 % of all threads' time. They sent 64.0 kB and received 64.0 kB.
 
-     time   of run       calls     mean  longest     size     sent  received  call
-   4.00 s    0.1 %       8 000   500 µs    12 ms      8 B  64.0 kB   64.0 kB  MPI_Allreduce
-    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce on 8 ranks, most on rank 3 (900 ms)
+    time    of run      calls    mean longest    size      rate  call
+  4.00 s under 1 %      8 000  500 µs   12 ms     8 B 16.0 kB/s  MPI_Allreduce
+
+    time    of run      calls    mean longest    size      rate  call path
+  4.00 s under 1 %      8 000  500 µs   12 ms     8 B 16.0 kB/s  MPI_Allreduce
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce on 8 ranks, most on rank 3 (900 ms),
+    sent 64.0 kB, received 64.0 kB
 
 Who sends to whom, by messages and one-sided operations:
 MPI_COMM_WORLD: 3.01 kB in 4 messages; 1 rank sends to 2 others
@@ -58,6 +62,18 @@ from \ to     0     2
         0     ·     ·
         2   5 B     ·
 )");
+}
+
+TEST_CASE("communication: without a trace, no call's own time is known, and what is not counted is said") {
+  TrafficSample traffic;
+  database::Experiment& e = traffic.sample.build();
+  e.trace.traced = 0;
+  e.communication.calls.front().longest_ns = 0;
+  e.communication.partners.clear();
+  const std::string text = run(traffic.sample, {"communication"});
+  CHECK(text.find("  4.00 s under 1 %      8 000  500 µs             8 B 16.0 kB/s  MPI_Allreduce\n") !=
+        std::string::npos);
+  CHECK(text.find("\nCounted without a trace: ") != std::string::npos);
 }
 
 TEST_CASE("communication: many ranks are listed by their largest pairs") {
