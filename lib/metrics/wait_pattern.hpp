@@ -111,6 +111,10 @@ constexpr std::string_view name_of(WaitPattern pattern) {
   return text_of(pattern).name;
 }
 
+/// Whether threads of one process wait for each other; else ranks do.
+constexpr bool is_of_threads(WaitPattern pattern) {
+  return pattern >= WaitPattern::omp_barrier && pattern <= WaitPattern::join_wait;
+}
 /// Whether it is the slow end of a collective that all had entered: time, but no wait for anybody.
 constexpr bool is_completion(WaitPattern pattern) {
   return pattern == WaitPattern::barrier_completion || pattern == WaitPattern::nxn_completion;

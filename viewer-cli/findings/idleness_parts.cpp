@@ -8,6 +8,8 @@
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,16 +27,19 @@ namespace {
 /// Calls whose messages are smaller on average take what the library takes.
 constexpr double kSmallMessage = 4096;
 
-/// Patterns of MPI; those of threads follow.
-bool is_of_mpi(database::WaitPattern pattern) {
-  return pattern < database::WaitPattern::omp_barrier;
-}
-
 /// What of waiting in MPI is for ranks that came later, by call path.
-std::map<database::ContextId, double> late_by_call(const database::Contents& experiment) {
+std::map<database::ContextId, double> late_by_call(const database::Contents& experiment,
+                                                   const Diagnosis& diagnosis) {
+  std::vector<database::ContextId> left_out;
+  if (diagnosis.without_startup) left_out = views::mpi_start_up(experiment);
+  const auto counts = [&](database::ContextId context) {
+    return std::ranges::none_of(left_out, [&](database::ContextId start_up) {
+      return start_up <= context && context < experiment.contexts[start_up].end;
+    });
+  };
   std::map<database::ContextId, double> late;
   for (const database::Wait& wait : experiment.waits()) {
-    if (metrics::is_whole_wait(wait.pattern) && is_of_mpi(wait.pattern))
+    if (metrics::is_whole_wait(wait.pattern) && !metrics::is_of_threads(wait.pattern) && counts(wait.context))
       late[wait.context] += seconds_of(wait.ns);
   }
   return late;
@@ -54,13 +60,19 @@ double without_processor(const database::Contents& experiment) {
   return sum;
 }
 
-/// Of what calls took beyond waiting for late ranks, the share of those with large messages.
-double share_of_transfers(const database::Contents& experiment,
+/// Of what was waited in calls beyond waiting for late ranks, the share of those with large messages.
+double share_of_transfers(const views::Figures& figures,
                           const std::map<database::ContextId, double>& late) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
   double transfers = 0, all = 0;
   for (const database::CallTraffic& call : experiment.communication().calls) {
+    if (call.context == 0) continue;  // further call paths: nothing is known of their time
+    double idle = 0;
+    for (std::uint32_t role = 0; idleness && role < experiment.roles.size(); ++role)
+      idle += static_cast<double>(figures.context(role, *idleness, call.context, true).sum) / 1e9;
     const auto found = late.find(call.context);
-    const double rest = std::max(0.0, seconds_of(call.ns) - (found == late.end() ? 0 : found->second));
+    const double rest = std::max(0.0, idle - (found == late.end() ? 0 : found->second));
     all += rest;
     if (call.messages == 0) continue;
     const double size = static_cast<double>(call.message_bytes) / static_cast<double>(call.messages);
@@ -83,7 +95,7 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
     return taken;
   };
   const bool traced = experiment.trace().traced > 0;
-  const std::map<database::ContextId, double> late = late_by_call(experiment);
+  const std::map<database::ContextId, double> late = late_by_call(experiment, diagnosis);
   double for_late = 0;
   for (const auto& [context, seconds] : late) for_late += seconds;
   if (!traced) {
@@ -98,7 +110,7 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
     parts.undivided_s = left;
     return parts;
   }
-  parts.transfer_s = left * share_of_transfers(experiment, late);
+  parts.transfer_s = left * share_of_transfers(figures, late);
   parts.library_s = left - parts.transfer_s;
   return parts;
 }

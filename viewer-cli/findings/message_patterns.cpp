@@ -78,7 +78,8 @@ class Patterns {
     for (const CallTraffic& call : experiment_.communication().calls) {
       if (call.context == 0) continue;
       const std::string name = mpi_call_name(experiment_, call.context);
-      if (receives(name)) receiving_s_ += own(call);
+      // MPI_Sendrecv bears its own time as a sender already.
+      if (receives(name) && call.sent_bytes == 0) receiving_s_ += own(call);
       if (call.sent_bytes != 0 && !is_collective(call, name)) sent_ += call.messages;
     }
   }

@@ -75,8 +75,9 @@ void add_lost_threads(Line& line, const CulpritTotals& totals) {
 
 /// What tracing added, in tenths of a percent of the time.
 void add_tracing(Line& line, const CulpritTotals& totals) {
-  if (totals.lived_ns == 0) return;
-  const std::uint64_t tenths = totals.tracing_ns * 1000 / totals.lived_ns;
+  constexpr std::uint64_t kTenths = 1000;  // the sums of 100 000 ranks times this would not fit
+  if (totals.lived_ns < kTenths) return;
+  const std::uint64_t tenths = totals.tracing_ns / (totals.lived_ns / kTenths);
   line.add("; tracing took ");
   if (tenths == 0) {
     line.add("under 0.1");
