@@ -146,6 +146,10 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   }
   const CauseConfidence confidence(experiment);
   const WaitersOf waiters_of(experiment);
+  // Who waited in the call that is named: where most of the row's cost was waited for.
+  const auto waiting_in = [&](database::ContextId call) {
+    return call == database::kNone ? call : enclosing_procedure(experiment, call);
+  };
   ShownPaths paths(experiment);
   RowGroups<Key> groups;
   for (const Cause& cause : causes) {
@@ -155,7 +159,9 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       group.context = cause.scope.context;
       group.other = cause.waits_in;
     }
-    for (const ThreadTimes::Part& waiter : waiters_of(cause)) group.whom.add(waiter.location, waiter.ns);
+    if (waiting_in(cause.waits_in) == waiting_in(group.other)) {
+      for (const ThreadTimes::Part& waiter : waiters_of(cause)) group.whom.add(waiter.location, waiter.ns);
+    }
     group.ns += cause.cost_ns();
     group.part_ns += cause.long_term_ns;
     group.who.add(cause.location, cause.cost_ns());
@@ -164,10 +170,9 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
     std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
-    if (!group.whom.empty()) {
+    if (!group.whom.empty() && group.other != database::kNone) {
       text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
-              keep(procedure_name(experiment, enclosing_procedure(experiment, group.other), kWholeName,
-                                  options.unicode));
+              keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode));
     }
     if (key.between) text += "; undetermined";
     if (confidence.is_likely(group.ns, key.between)) {
