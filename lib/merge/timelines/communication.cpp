@@ -60,7 +60,7 @@ Partners partners_by(std::span<const waits::PartnerSum> sums, std::int32_t ranks
     const std::int32_t from = sum.from - sum.from % ranks, to = sum.to - sum.to % ranks;
     PartnerTraffic& row = partners[{communicator, from, to}];
     row.communicator = communicator;
-    row.members = known ? sum.members : 0;
+    row.members = known ? std::max(row.members, sum.members) : 0;
     row.from = from;
     row.to = to;
     row.ranks = static_cast<std::uint32_t>(ranks);

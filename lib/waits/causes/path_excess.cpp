@@ -275,8 +275,8 @@ void ExcessTree::leave(std::size_t at, double ns) {
   double sum = 0;
   for (const auto& [leaf, more] : surplus) sum += more;
   const double first = sum > ns ? ns / sum : 1;
-  const double rest = (ns - first * sum) / (whole - first * sum);
-  scale(at, std::clamp(rest, 0., 1.));
+  const double others = whole - first * sum;  // no others: all of it took longer
+  scale(at, others > 0 ? std::clamp((ns - first * sum) / others, 0., 1.) : 0);
   for (const auto& [leaf, more] : surplus) {
     Scope& scope = scopes_[leaf];
     scope.left += first * more * (1 - scope.left) / scope.ns[0];

@@ -357,7 +357,8 @@ std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
     for (const ProcedureSum& sum : sums_) {
       if (levels.size() == most) break;
       // A finer level lies below the one before.
-      if (recurs(sum, even) && sum.procedure != levels.back() && below(sum.context, levels.back()))
+      if (recurs(sum, even) && below(sum.context, levels.back()) &&
+          std::find(levels.begin(), levels.end(), sum.procedure) == levels.end())
         levels.push_back(sum.procedure);
     }
     break;
