@@ -39,9 +39,12 @@ inline constexpr std::size_t kEpochStamps = 1024;
 /// Accumulators of stretches per thread, in a table of the same size. What comes after these is not known
 /// exactly.
 inline constexpr std::size_t kStretchAccumulators = kEpochSlots / 4 * 3;
+/// Accumulators of what MPI calls move per thread, in another such table: partners leave room for call paths,
+/// and further call paths have one together.
+inline constexpr std::size_t kCallAccumulators = kEpochSlots / 4 * 3, kPartnerAccumulators = kEpochSlots / 2;
 /// No thread has more records of all of these.
 inline constexpr std::size_t kEpochRecords =
-    kEpochAccumulators + kCoarseAccumulators + kEpochStamps + kStretchAccumulators;
+    kEpochAccumulators + kCoarseAccumulators + kEpochStamps + kStretchAccumulators + kCallAccumulators + 1;
 inline constexpr std::size_t kMaxModules = 4096;
 /// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.
 inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;

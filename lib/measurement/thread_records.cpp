@@ -122,8 +122,9 @@ void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexc
 void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept {
   begin_change();
   std::uint64_t sum = 0;
-  const NodeIndex at =
-      find_record(stretches_, node, {.kind = EpochKind::call_count}, kStretchAccumulators, sum);
+  const EpochValues key{.kind = EpochKind::call_count};
+  NodeIndex at = find_record(calls_, node, key, kCallAccumulators, sum);
+  if (at == kNoNodeIndex) at = find_record(calls_, root(), key, kCallAccumulators + 1, sum);
   if (at != kNoNodeIndex) {
     auto& record = *arena_.at<layout::EpochRecord>(at);
     sum -= layout::epoch_sum(at, record);
@@ -149,9 +150,9 @@ void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members
   begin_change();
   std::uint64_t sum = 0;
   const NodeIndex at = find_record(
-      stretches_, root(),
+      calls_, root(),
       {.kind = EpochKind::partner_count, .size_class = rank, .window = communicator, .peers = members},
-      kStretchAccumulators, sum);
+      kPartnerAccumulators, sum);
   if (at != kNoNodeIndex) {
     auto& record = *arena_.at<layout::EpochRecord>(at);
     sum -= layout::epoch_sum(at, record);
@@ -165,8 +166,8 @@ void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members
 void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
   begin_change();
   std::uint64_t sum = 0;
-  const NodeIndex at = find_record(stretches_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns},
-                                   kStretchAccumulators, sum);
+  const NodeIndex at =
+      find_record(calls_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns}, kCallAccumulators, sum);
   if (at != kNoNodeIndex) {
     auto& record = *arena_.at<layout::EpochRecord>(at);
     sum -= layout::epoch_sum(at, record);

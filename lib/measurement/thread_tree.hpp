@@ -144,10 +144,10 @@ class alignas(4096) ThreadTree {
   /// Adds to that of the gap after the call at `from`, of root() after the thread's start, up to the one at
   /// `to`. Not while the handler may run in this thread.
   void count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept;
-  /// Adds to what the MPI calls at `node` moved. Not while the handler may run in this thread.
+  /// Adds to what the MPI calls at `node` moved, at the root where there is no room. Not while the handler may run in this thread.
   void count_calls(NodeIndex node, const CallValues& values) noexcept;
   /// Adds messages that were sent to the process with rank `rank` in MPI_COMM_WORLD by a communicator of so
-  /// many members. Not while the handler may run in this thread.
+  /// many members, as far as there is room. Not while the handler may run in this thread.
   void count_partner(std::uint64_t communicator, std::uint32_t members, std::uint32_t rank,
                      std::uint64_t messages, std::uint64_t bytes) noexcept;
   /// Adds to what recording calls for time lines took. Not while the handler may run in this thread.
@@ -293,6 +293,7 @@ class alignas(4096) ThreadTree {
   NodeIndex recent_[std::size_t{1} << kRecentBits];
   RecordTable epochs_;
   RecordTable stretches_;
+  RecordTable calls_;
   NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
 };
 

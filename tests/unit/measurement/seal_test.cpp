@@ -189,6 +189,39 @@ TEST_CASE("what MPI calls moved is told, live and sealed") {
   CHECK(at(EpochKind::trace_cost, 0).total_ns == 300);
 }
 
+TEST_CASE("MPI calls beyond their accumulators are counted at the root, and partners leave them room") {
+  using culprit::measurement::kCallAccumulators;
+  using culprit::measurement::kPartnerAccumulators;
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  for (std::uint32_t rank = 0; rank < kPartnerAccumulators + 10; ++rank) {
+    if (rank % 16 == 0) file->maintain(kStart + rank);
+    tree.count_partner(1, 100'000, rank, 2, 20);
+  }
+  const auto paths = kCallAccumulators - kPartnerAccumulators;
+  for (std::uint64_t i = 0; i < paths + 10; ++i) {
+    if (i % 16 == 0) file->maintain(kStart + i);
+    tree.count_calls(insert(tree, {call(i), sample(1)}), {.calls = 1});
+  }
+  file->maintain(kStart + 1);
+  if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
+  const Measurement m = culprit::measurement::Reader().read(path);
+  CHECK(invalid(m) == "");
+  std::uint64_t partners = 0, calls = 0, at_root = 0;
+  for (const Epoch& epoch : m.threads.at(0).epochs) {
+    if (epoch.kind == EpochKind::partner_count) partners += epoch.count;
+    if (epoch.kind != EpochKind::call_count) continue;
+    calls += epoch.count;
+    if (epoch.node == 0) at_root += epoch.count;
+  }
+  CHECK(partners == 2 * kPartnerAccumulators);
+  CHECK(calls == paths + 10);
+  CHECK(at_root == 10);
+}
+
 TEST_CASE("stretches beyond their accumulators are left out") {
   const Directory directory;
   const auto path = directory / "a.culprit";
