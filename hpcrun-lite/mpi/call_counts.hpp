@@ -2,6 +2,7 @@
 
 #include "mpi/amounts.hpp"
 #include "mpi/call_facts.hpp"
+#include "mpi/handle_table.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "mpi/transfers.hpp"
 #include "runtime/api.hpp"
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 // What a call moved, added to its thread's table where there is no trace. Messages count at the call that
 // sends them, and at the one in which they arrive where that is a blocking receive: of other receives no call
@@ -19,15 +19,6 @@ namespace culprit::mpi {
 /// Calls are handed over to the tree after so many of them: a killed process loses fewer of each call path.
 inline constexpr std::uint32_t kHandedOver = 256;
 
-/// A communicator's handle as a number: an address, or a number already.
-template <typename Handle>
-std::uint64_t handle_word(Handle handle) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<std::uintptr_t>(handle);
-  } else {
-    return static_cast<std::uint64_t>(handle);
-  }
-}
 inline std::size_t partner_place(std::uint64_t comm, int peer) {
   static_assert(CulpritCallTable::kPartners == std::size_t{1} << 8);
   return (comm ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 20) * 0x9e3779b97f4a7c15U >>
@@ -56,7 +47,7 @@ void count_new_partner(CulpritCallTable& table, const Message& message, std::uin
 
 inline void add_partner(const Message& message, std::uint64_t bytes) {
   CulpritCallTable& table = *culprit_rt_thread.calls;
-  const std::uint64_t comm = handle_word(message.comm);
+  const std::uint64_t comm = key_of(message.comm);
   CulpritPartnerCount& partner = table.partners[partner_place(comm, message.peer)];
   const bool known = partner.comm == comm && partner.peer == message.peer &&
                      partner.generation == handle_generation.load(std::memory_order_relaxed);
@@ -126,6 +117,18 @@ void add_moved(CulpritCallCount& count, const BlockingCollective<Sent, Received>
 template <typename Sent, typename Received>
 void add_moved(CulpritCallCount& count, const CollectiveStart<Sent, Received>& facts) {
   add_collective(count, facts);
+}
+
+/// What stands for the call path of a call whose node in the tree is not known: where it returns to, how deep
+/// the stack is, and which function it is, as a loader's stub or an interpreter calls several from one place.
+inline std::uint64_t key_of_place(const void* site, const void* stack, const void* function) {
+  const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  return (number(site) ^ number(function) << 20) * 0x9e3779b97f4a7c15U ^ number(stack);
+}
+
+/// The key of a call path that was found.
+inline std::uint64_t key_of_path(const CulpritPath& path) {
+  return std::uint64_t{path.tree} << 32 | path.node;
 }
 
 /// The slot of the calls with this key, which is not 0.

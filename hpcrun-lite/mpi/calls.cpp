@@ -16,8 +16,9 @@ using namespace culprit::mpi;
     static CULPRIT_REAL_CALL RealCall<int parameters> real{#function};         \
     const auto next = real.get();                                              \
     ObservedCall observed(__VA_ARGS__);                                        \
-    observed.begin();                                                          \
-    const CallMark mark(observed.kind(), reinterpret_cast<const void*>(next)); \
+    const void* const behind = reinterpret_cast<const void*>(next);            \
+    observed.begin(behind);                                                    \
+    const CallMark mark(observed.kind(), behind);                              \
     static constexpr CallName name(#function);                                 \
     observed.enter(mark, name);                                                \
     const int result = observed.real(next) arguments;                          \

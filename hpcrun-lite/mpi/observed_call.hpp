@@ -30,13 +30,12 @@ class ObservedCall {
   explicit ObservedCall(const Facts& facts) : facts_(facts) {}
 
   /// Only where the call path is asked for at every call: a large transfer's is walked from further inside.
-  [[gnu::always_inline]] void begin() {
+  /// `function`: the real one.
+  [[gnu::always_inline]] void begin(const void* function) {
     if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed) || is_stretch())
       occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
-    if (culprit_rt_counting.load(std::memory_order_relaxed)) {
-      const auto site = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-      counted_as_ = site * 0x9e3779b97f4a7c15U ^ reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
-    }
+    if (culprit_rt_counting.load(std::memory_order_relaxed))
+      counted_as_ = key_of_place(__builtin_return_address(0), __builtin_dwarf_cfa(), function);
   }
 
   /// A poll after a failed one is taken for waiting until enter() knows better: what enter() itself costs
@@ -115,10 +114,12 @@ class ObservedCall {
   }
 
  private:
-  /// Without a trace.
+  /// Without a trace. Where the call path was looked for anyway, that is what the call is counted at.
   void count(int result) {
     if (culprit_rt_thread.calls == nullptr) return;
-    CulpritCallCount& slot = slot_of(*culprit_rt_thread.calls, counted_as_);
+    const CulpritPath& path = *occurrence_.path();
+    CulpritCallCount& slot =
+        slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
     if (result == MPI_SUCCESS) add_moved(slot, facts_);
     if (++slot.calls >= kHandedOver || slot.tree == 0) [[unlikely]]
       culprit_rt_hand_over(&slot, occurrence_.path());
