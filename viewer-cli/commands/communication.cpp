@@ -306,10 +306,9 @@ std::string communication_summary(const database::Contents& experiment, const st
 
 std::string communication_note(const database::Contents& experiment) {
   if (!counted_without_trace(experiment)) return {};
-  return "Counted without a trace: times are those of the samples in these calls, what nonblocking receives "
-         "bring is not counted, and one-sided operations have no partners. hpcrun-lite --trace tells all of "
-         "it "
-         "exactly.";
+  return "Counted without a trace: times are those of the samples in these calls. Not counted are what "
+         "nonblocking receives and persistent requests move, and partners of one-sided operations and beyond "
+         "some 200 of a thread. hpcrun-lite --trace records all of them.";
 }
 
 Table calls_table(const database::Contents& experiment) {

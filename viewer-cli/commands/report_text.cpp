@@ -141,7 +141,7 @@ class Report {
                !parts.empty()) {
       text += " It is " + parts + '.';
     }
-    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out of all figures.";
+    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out.";
     say(text);
   }
 
