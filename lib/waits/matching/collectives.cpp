@@ -1,7 +1,8 @@
 // Matches collective operations and finds what each member waited for (docs/algorithms.md 7). The n-th call
 // of each member on a communicator or window is one collective instance. Each rank of the analysis adds up
 // its own members (the last two to enter, the first to enter, the first to leave, the root): an associative
-// sum, so messages do not grow with members. One rank per context combines the sums and sends the whole back.
+// sum, so messages do not grow with members. One rank per instance combines the sums and sends the whole
+// back.
 // Prefix reductions send each member, since each waits for the lower ranks alone. So do blocking operations
 // that have a root, in one message: a member of these may be held up by any other (held_up.cpp).
 // Contradictory members (other kind, two roots) wait for nobody. Cost: two messages per instance and rank of
@@ -169,8 +170,9 @@ void Gathering::add(const Gathering& other) {
   blocking = blocking && other.blocking;
 }
 
-int Collectives::home_of(std::uint64_t context) const {
-  return static_cast<int>((context * 0x9e3779b97f4a7c15U >> 33) %
+/// Most programs have one communicator of all ranks: its instances are shared out.
+int Collectives::home_of(const Key& key) const {
+  return static_cast<int>(((key.context ^ key.instance) * 0x9e3779b97f4a7c15U >> 33) %
                           static_cast<std::uint64_t>(exchange_.ranks()));
 }
 
@@ -237,8 +239,9 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                           .rank = rank,
                           .context = call.context};
   if (operation.kind == OperationKind::prefix) {
-    exchange_.send(home_of(context.global_id), PrefixNotice{context.global_id, instance, context.size,
-                                                            exchange_.here(), blocking, presence});
+    exchange_.send(
+        home_of({context.global_id, instance}),
+        PrefixNotice{context.global_id, instance, context.size, exchange_.here(), blocking, presence});
     return;
   }
   const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
@@ -252,7 +255,7 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
   }
   own.part.join(operation.kind, blocking);
   if (own.part.members == context.own_processes) {
-    exchange_.send(home_of(context.global_id),
+    exchange_.send(home_of({context.global_id, instance}),
                    GatheringNotice{context.global_id, instance, context.size, exchange_.here(), own.part},
                    own.present);
   }
@@ -396,7 +399,7 @@ void Collectives::flush() {
   for (const auto& [key, number] : own_) {
     const Own& own = owns_[number];
     if (own.part.members == 0 || own.part.members == own.expected) continue;
-    exchange_.send(home_of(key.context),
+    exchange_.send(home_of(key),
                    GatheringNotice{key.context, key.instance, own.size, exchange_.here(), own.part},
                    own.present);
   }

@@ -88,8 +88,8 @@ struct PrefixedNotice {
 
 /// Collective operations, fences included: the n-th of each member of a communicator or window belong
 /// together, in the order of initiation (docs/algorithms.md 7). Each rank of the analysis first adds up its
-/// own members, so that what travels does not grow with their number; the sums are added up at one rank per
-/// context.
+/// own members, so that what travels does not grow with their number, but for blocking operations with a root
+/// and prefix reductions; the sums are added up at one rank per instance.
 class Collectives {
  public:
   using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
@@ -179,7 +179,7 @@ class Collectives {
   void part_ways(const Member& member);
   void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
   void depend(const Member& member, const HeldUp& held_up);
-  [[nodiscard]] int home_of(std::uint64_t context) const;
+  [[nodiscard]] int home_of(const Key& key) const;
 
   const Contexts& contexts_;
   exchange::MessageExchange& exchange_;
