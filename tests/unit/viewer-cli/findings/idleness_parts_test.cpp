@@ -1,9 +1,13 @@
 #include "findings/idleness_parts.hpp"
 
+#include "findings/message_patterns.hpp"
 #include "text/prose.hpp"
+#include "views/solver_sample.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
@@ -31,6 +35,58 @@ double sum_of(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("waiting is divided by where it is waited, and waits at roots are for late ranks") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  views::testing::SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  e.trace.traced = 8;
+  // Nothing waits in the set-up, however long that takes.
+  e.communication.calls = {{.context = solver.allreduce,
+                            .threads = 8,
+                            .calls = 1,
+                            .ns = 10 * kSecond,
+                            .messages = 1,
+                            .message_bytes = 1 << 20,
+                            .smallest = 1 << 20,
+                            .largest = 1 << 20},
+                           {.context = solver.setup, .threads = 8, .calls = 1, .ns = 5000 * kSecond}};
+  e.waits = {{.pattern = database::WaitPattern::wait_at_root,
+              .location = 0,
+              .context = solver.allreduce,
+              .exact = true,
+              .ns = 3 * kSecond}};
+  const views::Figures figures(solver.sample);
+  const Diagnosis diagnosis = diagnose(figures);
+  const IdlenessParts parts = divide_idleness(figures, diagnosis, {});
+  CHECK(parts.late_s == Approx(3));
+  CHECK(parts.library_s == Approx(0).margin(1e-9));
+  CHECK(parts.transfer_s == Approx(diagnosis.idle_s - 3));
+  CHECK(parts.sum() == Approx(diagnosis.idle_s));
+}
+
+TEST_CASE("a call that sends and receives bears its time once") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  views::testing::SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  e.trace.traced = 8;
+  e.communication.calls = {{.context = solver.allreduce,
+                            .threads = 8,
+                            .calls = 20'000,
+                            .ns = 2000 * kSecond,
+                            .messages = 40'000,
+                            .message_bytes = 320'000,
+                            .smallest = 8,
+                            .largest = 8,
+                            .sent_bytes = 160'000,
+                            .received_bytes = 160'000}};
+  const database::Context& context = e.contexts[solver.allreduce];
+  e.strings[context.name] = "MPI_Sendrecv";
+  const views::Figures figures(solver.sample);
+  const std::vector<std::string> phrases = message_pattern_phrases(figures, diagnose(figures), 60, false);
+  REQUIRE(phrases.size() == 1);
+  CHECK(wrap(phrases.front(), 1000).find(" take 25 % of the time") != std::string::npos);
+}
 
 TEST_CASE("the parts of waiting add up to what is shown of the whole") {
   CHECK(idleness_parts_phrase({.late_s = 2}).empty());
