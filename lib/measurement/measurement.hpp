@@ -193,8 +193,8 @@ class MeasurementError : public std::runtime_error {
 };
 
 /// How much is wanted of a file: all; all but the values of cells and events, which are 0 then or what they
-/// are.
-enum class Extent : std::uint8_t { whole, structure };
+/// are; the process and its modules, of which a live file then has no threads.
+enum class Extent : std::uint8_t { whole, structure, process };
 
 /// Reads live and sealed measurements (docs/formats.md), one after the other into the same memory. Trusts
 /// nothing: on any bytes it returns a valid Measurement (all indices in range, nodes in pre-order) or throws

@@ -120,7 +120,7 @@ void Reader::State::read(const std::string& path, Extent extent) {
   if (present > 0) std::memcpy(magic, file.view(0, present).data(), present);
   if (std::memcmp(magic, layout::kLiveMagic, kMagicSize) == 0) {
     scratch.modules.clear();
-    measurement = read_live(file);
+    measurement = read_live(file, extent);
   } else if (std::memcmp(magic, sealed::kMagic, kMagicSize) == 0) {
     read_sealed(file, extent, scratch, measurement);
   } else if (std::ranges::all_of(magic, [](char c) { return c == 0; })) {

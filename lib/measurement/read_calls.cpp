@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace culprit::measurement {
@@ -38,13 +38,13 @@ class CallReader {
     return object;
   }
   [[nodiscard]] PublishedThread read_thread(std::size_t index, const Call& first);
-  [[nodiscard]] PublishedPlace place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid);
-  const ArenaImage* image_of(std::uint32_t tree);
+  [[nodiscard]] PublishedPlace place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid) const;
+  template <typename T>
+  [[nodiscard]] bool load_unit(std::span<const Block> blocks, std::uint32_t unit, T& object) const;
 
   const InputFile& file_;
   const BlockMap blocks_;
   std::size_t modules_;
-  std::map<std::uint32_t, std::unique_ptr<ArenaImage>> images_;
 };
 
 /// What no writer leaves behind is put right.
@@ -66,22 +66,31 @@ PublishedThread CallReader::read_thread(std::size_t index, const Call& first) {
   return thread;
 }
 
-const ArenaImage* CallReader::image_of(std::uint32_t tree) {
-  const auto blocks = blocks_.threads.find(tree);
-  if (blocks == blocks_.threads.end()) return nullptr;
-  auto& image = images_[tree];
-  if (!image) image = std::make_unique<ArenaImage>(file_, blocks->second);
-  return image.get();
+/// Reads what lies at a unit of an arena; false where no block of it has that. Some words are wanted of
+/// arenas of megabytes, so these are not copied.
+template <typename T>
+bool CallReader::load_unit(std::span<const Block> blocks, std::uint32_t unit, T& object) const {
+  if (unit % layout::kGranuleUnits < layout::kReservedUnits) return false;
+  std::uint64_t at = std::uint64_t{unit} * layout::kUnit;
+  for (const Block& block : blocks) {
+    if (at + sizeof object <= block.available) {
+      file_.copy(block.offset + at, reinterpret_cast<std::byte*>(&object), sizeof object);
+      return true;
+    }
+    if (at < block.size) return false;  // cut off, or across a border
+    at -= block.size;
+  }
+  return false;
 }
 
 /// A node's parent never changes, so its path is whole whenever it is read.
-PublishedPlace CallReader::place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid) {
+PublishedPlace CallReader::place_of(std::uint32_t tree, std::uint32_t node, std::uint64_t tid) const {
   PublishedPlace place;
-  const ArenaImage* const image = image_of(tree);
-  if (image == nullptr ||
-      !image->holds(layout::kThreadHeaderUnit, layout::kRootUnit + 1 - layout::kThreadHeaderUnit))
-    return place;
-  const auto head = image->load<layout::ThreadHeader>(layout::kThreadHeaderUnit);
+  const auto found = blocks_.threads.find(tree);
+  if (found == blocks_.threads.end()) return place;
+  const std::span<const Block> blocks = found->second;
+  layout::ThreadHeader head{};
+  if (!load_unit(blocks, layout::kThreadHeaderUnit, head)) return place;
   if (head.tid != tid) return place;  // another thread's by now
   place.ordinal = head.ordinal;
   const auto key = [this](std::uint64_t offset, std::uint32_t module, std::uint32_t kind) {
@@ -89,8 +98,8 @@ PublishedPlace CallReader::place_of(std::uint32_t tree, std::uint32_t node, std:
         .offset = offset, .module = module < modules_ ? module : cct::kNoModule, .kind = frame_kind(kind)};
   };
   place.start_routine = key(head.start_offset, head.start_module, head.start_kind);
-  while (node > layout::kRootUnit && image->holds(node, 1) && place.frames.size() < kMostFrames) {
-    const auto at = image->load<layout::Node>(node);
+  layout::Node at{};
+  while (node > layout::kRootUnit && place.frames.size() < kMostFrames && load_unit(blocks, node, at)) {
     place.frames.push_back(key(at.offset, layout::module_of(at.place), layout::kind_of(at.place)));
     node = at.parent;
   }

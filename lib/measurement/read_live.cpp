@@ -455,7 +455,7 @@ class LiveReader {
  public:
   explicit LiveReader(InputFile& file) : file_(file), header_(read_header(file)), whole_(file, header_) {}
 
-  Measurement read();
+  Measurement read(Extent extent);
 
  private:
   void read_thread(const std::vector<Block>& parts);
@@ -566,11 +566,12 @@ void LiveReader::tell_cut() {
   result_.losses.push_back(whole_.describe_cut() + list + kRemedy);
 }
 
-Measurement LiveReader::read() {
+Measurement LiveReader::read(Extent extent) {
   result_.process = process_of(file_, header_);
   blocks_ = find_blocks(file_);
   const ArenaImage modules(file_, blocks_.modules);
   result_.modules = ModuleReader(file_, modules, whole_).read();
+  if (extent == Extent::process) return std::move(result_);
   for (const auto& [index, parts] : blocks_.threads) read_thread(parts);
   tell_cut();
   return std::move(result_);
@@ -578,8 +579,8 @@ Measurement LiveReader::read() {
 
 }  // namespace
 
-Measurement read_live(InputFile& file) {
-  return LiveReader(file).read();
+Measurement read_live(InputFile& file, Extent extent) {
+  return LiveReader(file).read(extent);
 }
 
 }  // namespace culprit::measurement

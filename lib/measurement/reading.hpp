@@ -13,7 +13,7 @@
 // What the readers of the two forms share.
 namespace culprit::measurement {
 
-Measurement read_live(InputFile& file);
+Measurement read_live(InputFile& file, Extent extent);
 
 /// What reading many sealed files one after the other keeps from each for the next: memory, and the bytes of
 /// the module section, which is the same in all processes of a program on one host.
