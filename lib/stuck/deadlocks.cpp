@@ -8,6 +8,9 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/strong_components.hpp>
@@ -198,6 +201,16 @@ std::string tell_lock(const Process& process, const LockWait& wait) {
          " holds";
 }
 
+/// Whether the thread has been in this one wait since the first look, for the lock of the same owner.
+bool has_stood(const Process& process, const LockWait& wait, bool only_look, const Process* before) {
+  if (only_look)
+    return wait.since_ns != 0 && process.now_ns > wait.since_ns &&
+           static_cast<double>(process.now_ns - wait.since_ns) / 1e9 >= kShortestAtEnd;
+  const LockWait* const then = before == nullptr ? nullptr : wait_of(*before, wait.tid);
+  const auto identity = [](const LockWait& each) { return std::tuple(each.lock, each.owner, each.number); };
+  return then != nullptr && identity(*then) == identity(wait);
+}
+
 /// From `start` along the owners; empty where that does not lead back.
 std::vector<const LockWait*> lock_cycle(const Process& process, const LockWait& start) {
   std::vector<const LockWait*> cycle;
@@ -212,17 +225,27 @@ std::vector<const LockWait*> lock_cycle(const Process& process, const LockWait& 
 
 }  // namespace
 
-void find_thread_deadlocks(const Picture& now, std::vector<Problem>& problems) {
+void find_thread_deadlocks(const Picture& now, const Picture* before, std::vector<Problem>& problems) {
+  std::map<std::pair<std::string, std::uint64_t>, const Process*> earlier;
+  if (before != nullptr) {
+    for (const Process& process : before->processes) earlier[{process.host, process.pid}] = &process;
+  }
   for (const Process& process : now.processes) {
+    if (process.lock_waits.empty()) continue;
+    const auto same = earlier.find({process.host, process.pid});
+    const Process* const then = same == earlier.end() ? nullptr : same->second;
     std::set<std::uint64_t> told;
     for (const LockWait& start : process.lock_waits) {
       const std::vector<const LockWait*> cycle = lock_cycle(process, start);
       if (cycle.empty() || told.contains(start.tid)) continue;
+      if (!std::ranges::all_of(cycle, [&](const LockWait* wait) {
+            return has_stood(process, *wait, before == nullptr, then);
+          }))
+        continue;
       Problem problem;
       problem.kind = ProblemKind::thread_deadlock;
       if (process.rank >= 0) problem.ranks = {process.rank};
-      problem.text = process.rank >= 0 ? "rank " + std::to_string(process.rank)
-                                       : process.host + ":" + std::to_string(process.pid);
+      problem.text = name_of(process);
       for (std::size_t i = 0; i < cycle.size(); ++i) {
         told.insert(cycle[i]->tid);
         problem.text += (i == 0 ? ": " : "; ") + tell_lock(process, *cycle[i]);

@@ -37,7 +37,7 @@ std::string not_stuck(const Situation& situation, const Picture& now) {
   if (longest == nullptr) return "Not stuck: no rank waits in one call for long";
   const Process& process = now.processes[longest->process];
   const Thread& thread = process.threads[longest->thread];
-  std::string text = "Not stuck: the longest wait is that of rank " + std::to_string(process.rank) + ", " +
+  std::string text = "Not stuck: the longest wait is that of " + name_of(process) + ", " +
                      whereabouts(thread) + " since " + span_of_time(longest->since_s);
   if (longest->ranks.empty()) return text;
   const Process* const other = situation.ranks().find(longest->ranks.front());
@@ -50,7 +50,7 @@ std::string not_stuck(const Situation& situation, const Picture& now) {
 Findings find(const Picture& now, const Picture* before, const Options& options) {
   const Situation situation(now, before);
   Findings findings;
-  find_thread_deadlocks(now, findings.problems);
+  find_thread_deadlocks(now, before, findings.problems);
   find_gone(situation, findings.problems);
   find_mismatches(situation, findings.problems);
   find_deadlocks(situation, findings.problems);

@@ -12,12 +12,12 @@
 #include "stuck/places.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -30,7 +30,12 @@ namespace calls = measurement::calls;
 using measurement::Measurement;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kSilence = 2 * kSecond;  ///< heartbeats come four times a second
+// Heartbeats come four times a second; where the measurement is a copy, after each copy.
+constexpr std::uint64_t kSilence = 2 * kSecond;
+/// Of a job on several hosts: their clocks differ, and its launcher ends one after the other.
+constexpr std::uint64_t kSilenceOfHosts = 10 * kSecond;
+/// Who has been silent for so long is not waited for.
+constexpr double kLongSilence = 60;
 
 std::string own_host() {
   char name[256] = "";
@@ -38,26 +43,42 @@ std::string own_host() {
   return name;
 }
 
-std::uint64_t monotonic_now() {
+std::uint64_t read_clock(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// The kernel's letter for a process's state; 0: there is no such process.
-char state_of(std::uint64_t pid) {
+enum class Found : std::uint8_t { no, lives, stopped };
+
+/// A process of this host that runs since before `start_ns` of CLOCK_MONOTONIC; one that started later has
+/// its number by chance.
+Found find_process(std::uint64_t pid, std::uint64_t start_ns) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
-  if (!std::getline(stat, text)) return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH ? '\0' : '?';
-  const std::size_t name = text.rfind(')');
-  return name == std::string::npos || name + 2 >= text.size() ? '?' : text[name + 2];
+  if (!std::getline(stat, text)) return Found::no;
+  const std::size_t name = text.rfind(')');  // it may hold anything
+  if (name == std::string::npos) return Found::no;
+  std::istringstream fields(text.substr(name + 1));
+  char state = '\0';
+  std::string skipped;
+  std::uint64_t ticks = 0;
+  constexpr int kBetween = 18;  // fields between the state and when the process started
+  fields >> state;
+  for (int i = 0; i < kBetween; ++i) fields >> skipped;
+  if (!(fields >> ticks) || state == 'Z' || state == 'X') return Found::no;
+  const auto per_second = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_CLK_TCK)));
+  const std::uint64_t started = ticks * (kSecond / per_second);  // since the host was started
+  const std::uint64_t asleep = read_clock(CLOCK_BOOTTIME) - read_clock(CLOCK_MONOTONIC);
+  if (started > start_ns + asleep + kSecond) return Found::no;
+  return state == 'T' || state == 't' ? Found::stopped : Found::lives;
 }
 
 class Looker {
  public:
   explicit Looker(bool with_paths) : with_paths_(with_paths), host_(own_host()) {}
 
-  /// `earlier`: its heartbeat at the look before.
+  /// `earlier`: its heartbeat at the first look, if that was another one.
   void add(const Measurement& measurement, measurement::PublishedCalls calls,
            std::optional<std::uint64_t> earlier);
   Picture take();
@@ -85,9 +106,17 @@ class Looker {
     bool aborted = false;
   };
 
-  [[nodiscard]] Life life_of(const Measurement& measurement, std::uint64_t heartbeat,
-                             std::optional<std::uint64_t> earlier) const;
+  /// Those of a context who have one first process, as (rank in it, rank in the world).
+  struct Side {
+    std::int32_t size = 0;
+    std::vector<std::pair<std::int32_t, std::int32_t>> ranks;
+  };
+
+  Life life_of(const Measurement& measurement, std::uint64_t heartbeat, double silent_s,
+               std::optional<std::uint64_t> earlier);
+  void drop_double_ranks();
   void add_memberships(Process& process, const Raw& raw);
+  void list_members();
   void judge_end();
   void resolve(Process& process, Raw& raw);
   [[nodiscard]] std::int32_t world_rank(const calls::Context* context, std::int32_t rank) const;
@@ -101,45 +130,57 @@ class Looker {
   bool with_paths_;
   std::string host_;
   Picture picture_;
-  std::vector<std::unique_ptr<Raw>> raw_;  ///< as the picture's processes
-  /// Of each context its sides, by the first member's rank in the world, and their members.
-  std::map<std::uint64_t, std::map<std::int32_t, std::vector<std::int32_t>>> sides_;
+  std::vector<std::unique_ptr<Raw>> raw_;                        ///< as the picture's processes
+  std::map<std::uint64_t, std::map<std::int32_t, Side>> sides_;  ///< by context and first process
+  std::set<std::uint64_t> ambiguous_;                            ///< ids that two contexts of a process have
+  /// Of each context its sides' members, by the first one's rank in the world.
+  std::map<std::uint64_t, std::map<std::int32_t, std::vector<std::int32_t>>> members_;
   Places places_;
 };
 
-Life Looker::life_of(const Measurement& measurement, std::uint64_t heartbeat,
-                     std::optional<std::uint64_t> earlier) const {
+/// On this host the system knows who lives. It knows nothing of a process in another PID namespace, whose
+/// heartbeat has to tell, as on other hosts.
+Life Looker::life_of(const Measurement& measurement, std::uint64_t heartbeat, double silent_s,
+                     std::optional<std::uint64_t> earlier) {
   const measurement::ProcessInfo& process = measurement.process;
   if (measurement.sealed || process.end != measurement::EndReason::running)
     return measurement::orderly(process.end) ? Life::ended : Life::died;
-  if (process.host != host_) return earlier == heartbeat ? Life::silent : Life::running;
-  const char state = state_of(process.pid);
-  if (state == 'T' || state == 't') return Life::stopped;
-  const std::uint64_t now = monotonic_now();
-  if (heartbeat <= now && now - heartbeat < kSilence) return Life::running;
+  const bool beats = earlier && *earlier != heartbeat;
+  if (process.host != host_) {
+    if (earlier) return beats ? Life::running : Life::silent;
+    return silent_s < kLongSilence ? Life::running : Life::silent;
+  }
+  const Found found = find_process(process.pid, process.start_ns);
+  picture_.lives = picture_.lives || found != Found::no;
+  if (found != Found::no) return found == Found::stopped ? Life::stopped : Life::running;
   // A heartbeat that is yet to come is one of before the host was started last.
-  return state == '\0' || state == 'Z' || state == 'X' || heartbeat > now ? Life::died : Life::silent;
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  const bool fresh = heartbeat <= now && now - heartbeat < kSilence;
+  return fresh && (beats || !earlier) ? Life::running : Life::died;
 }
 
+/// What a rank forks says that it is of that rank, and does not stand for it.
 void Looker::add(const Measurement& measurement, measurement::PublishedCalls calls,
                  std::optional<std::uint64_t> earlier) {
+  const measurement::ProcessInfo& known = measurement.process;
   const std::uint64_t heartbeat = calls.heartbeat_ns;
-  Process process;
-  process.host = print::spelled(measurement.process.host);
-  process.pid = measurement.process.pid;
-  process.rank = measurement.process.rank.value_or(-1);
-  process.life = life_of(measurement, heartbeat, earlier);
-  process.now_ns = heartbeat;
-  process.publishes = calls.there;
-  const std::uint64_t now = monotonic_now();
-  const bool here = process.host == host_ && now > heartbeat;
-  if (here) process.silent_s = static_cast<double>(now - heartbeat) / static_cast<double>(kSecond);
-  picture_.world_size = std::max(picture_.world_size, measurement.process.world_size);
   auto raw = std::make_unique<Raw>();
   raw->calls = std::move(calls);
-  raw->aborted = measurement.process.end == measurement::EndReason::abort;
-  raw->last_seen_ns = static_cast<std::uint64_t>(measurement.process.start_realtime_ns) +
-                      (std::max(heartbeat, measurement.process.end_ns) - measurement.process.start_ns);
+  raw->aborted = known.end == measurement::EndReason::abort;
+  raw->last_seen_ns = static_cast<std::uint64_t>(known.start_realtime_ns) +
+                      (std::max(heartbeat, known.end_ns) - known.start_ns);
+  Process process;
+  process.host = print::spelled(known.host);
+  process.pid = known.pid;
+  process.rank = known.forked ? -1 : known.rank.value_or(-1);
+  process.now_ns = heartbeat;
+  process.publishes = raw->calls.there;
+  const bool here = known.host == host_;
+  const std::uint64_t now = read_clock(here ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+  const std::uint64_t seen = here ? heartbeat : raw->last_seen_ns;
+  if (now > seen) process.silent_s = static_cast<double>(now - seen) / static_cast<double>(kSecond);
+  process.life = life_of(measurement, heartbeat, process.silent_s, earlier);
+  picture_.world_size = std::max(picture_.world_size, known.world_size);
   std::vector<cct::ModuleKey> modules;
   for (const measurement::Module& module : measurement.modules) modules.push_back(module.key);
   const auto gather = [&](const measurement::PublishedPlace& place) {
@@ -153,6 +194,20 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   raw_.push_back(std::move(raw));
 }
 
+/// Of several processes with one rank (what it was before an exec, another run), the one that lived last has
+/// it.
+void Looker::drop_double_ranks() {
+  std::map<std::int32_t, std::size_t> owner;
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    if (picture_.processes[i].rank < 0) continue;
+    const auto [entry, fresh] = owner.try_emplace(picture_.processes[i].rank, i);
+    if (fresh) continue;
+    const bool later = raw_[i]->last_seen_ns > raw_[entry->second]->last_seen_ns;
+    picture_.processes[later ? entry->second : i].rank = -1;
+    if (later) entry->second = i;
+  }
+}
+
 void Looker::add_memberships(Process& process, const Raw& raw) {
   for (const calls::Context& context : raw.calls.contexts) {
     if (context.id == 0 || process.rank < 0 || context.rank < 0 || context.rank >= context.size ||
@@ -162,11 +217,37 @@ void Looker::add_memberships(Process& process, const Raw& raw) {
     membership.rank = context.rank;
     membership.collectives = context.collectives;
     std::ranges::copy(context.history, membership.history.begin());
-    process.contexts[context.id] = membership;
+    if (!process.contexts.try_emplace(context.id, membership).second) ambiguous_.insert(context.id);
     picture_.contexts[context.id].kind = context.kind;
-    std::vector<std::int32_t>& side = sides_[context.id][context.first];
-    side.resize(static_cast<std::size_t>(context.size), kUnknownRank);
-    side[static_cast<std::size_t>(context.rank)] = process.rank;
+    Side& side = sides_[context.id][context.first];
+    side.size = std::max(side.size, context.size);
+    side.ranks.emplace_back(context.rank, process.rank);
+  }
+}
+
+/// Of contexts whose members are known, or at least a fair part of them: the size is only what a file says.
+void Looker::list_members() {
+  for (const std::uint64_t id : ambiguous_) {
+    sides_.erase(id);
+    for (Process& process : picture_.processes) process.contexts.erase(id);
+  }
+  constexpr std::size_t kPart = 16, kFew = 64;
+  for (const auto& [id, sides] : sides_) {
+    for (const auto& [first, side] : sides) {
+      const bool world = id == kWorldContext && first == 0;
+      if (!world && static_cast<std::size_t>(side.size) > kPart * side.ranks.size() + kFew) continue;
+      std::vector<std::int32_t>& members = members_[id][first];
+      members.assign(static_cast<std::size_t>(side.size), kUnknownRank);
+      for (const auto& [rank, in_world] : side.ranks) members[static_cast<std::size_t>(rank)] = in_world;
+    }
+  }
+  std::erase_if(picture_.contexts, [this](const auto& entry) { return !members_.contains(entry.first); });
+  for (auto& [id, sides] : members_) {
+    Context& context = picture_.contexts[id];
+    auto side = sides.begin();
+    context.members = side->second;
+    if (++side != sides.end() && context.kind == ContextKind::intercommunicator)
+      context.others = side->second;
   }
 }
 
@@ -174,8 +255,8 @@ void Looker::add_memberships(Process& process, const Raw& raw) {
 std::int32_t Looker::world_rank(const calls::Context* context, std::int32_t rank) const {
   if (rank < 0) return rank;
   if (context == nullptr) return kUnknownRank;
-  const auto sides = sides_.find(context->id);
-  if (sides == sides_.end()) return kUnknownRank;
+  const auto sides = members_.find(context->id);
+  if (sides == members_.end()) return kUnknownRank;
   for (const auto& [first, members] : sides->second) {
     const bool own = first == context->first;
     if (own == (context->kind == ContextKind::intercommunicator)) continue;
@@ -195,31 +276,48 @@ Message Looker::message_of(const Raw& raw, CallKind kind, std::uint64_t comm, st
           .bytes = 0};
 }
 
-/// Of each request the message that was begun last under its handle, by any thread.
+/// The operation that a thread began last under the handle of a request; null where it is none of its last.
+const calls::Message* begun_as(const calls::Call& thread, std::uint64_t request) {
+  const std::uint64_t noted = thread.messages_noted;
+  const std::uint64_t kept = std::min<std::uint64_t>(noted, calls::kMessages);
+  for (std::uint64_t i = 0; i < kept; ++i) {
+    const calls::Message& message = thread.message[(noted - 1 - i) % calls::kMessages];
+    if (message.request == request) return &message;
+  }
+  return nullptr;
+}
+
+bool is_message(const calls::Message& message) {
+  return message.kind == static_cast<std::uint32_t>(CallKind::send) ||
+         message.kind == static_cast<std::uint32_t>(CallKind::receive);
+}
+
+/// Handles are used again: where two threads have one, which of them had it last is not known.
 void Looker::add_requests(const Raw& raw, const calls::Call& published, Call& call) const {
+  std::uint32_t known = 0;
   for (const std::uint64_t request : published.request) {
     if (request == 0) break;
+    const calls::Message* begun = nullptr;
+    int threads = 0;
     for (const auto& thread : raw.calls.threads) {
-      const std::uint64_t noted = thread.call.messages_noted;
-      const std::uint64_t kept = std::min<std::uint64_t>(noted, calls::kMessages);
-      bool found = false;
-      for (std::uint64_t i = 0; i < kept && !found; ++i) {
-        const calls::Message& message = thread.call.message[(noted - 1 - i) % calls::kMessages];
-        found = message.request == request;
-        if (found)
-          call.messages.push_back(
-              message_of(raw, static_cast<CallKind>(message.kind), message.comm, message.peer, message.tag));
-      }
-      if (found) break;
+      const calls::Message* const here = begun_as(thread.call, request);
+      if (here == nullptr) continue;
+      begun = here;
+      ++threads;
     }
+    if (threads != 1 || !is_message(*begun)) continue;
+    ++known;
+    call.messages.push_back(
+        message_of(raw, static_cast<CallKind>(begun->kind), begun->comm, begun->peer, begun->tag));
   }
+  call.others = known < published.requests;
 }
 
 Call Looker::call_of(const Raw& raw, const calls::Call& published) const {
   Call call;
   call.name = print::spelled(published.name);
   call.kind = published.kind;
-  call.polls = published.polls != 0;
+  call.polls = published.polls;
   const calls::Context* const context = raw.handles.find(published.context);
   call.context = context == nullptr ? 0 : context->id;
   switch (published.kind) {
@@ -252,6 +350,7 @@ Call Looker::call_of(const Raw& raw, const calls::Call& published) const {
       break;
     default:
       call.target = world_rank(context, published.peer);
+      call.exclusive = published.kind == CallKind::lock && published.other_peer == 1;
       break;
   }
   std::erase_if(call.messages, [](const Message& message) { return message.peer == kNobody; });
@@ -288,9 +387,10 @@ Thread Looker::thread_of(const Raw& raw, std::size_t index) const {
   thread.all_messages = kept == noted;
   for (std::uint64_t i = noted - kept; i < noted; ++i) {
     const calls::Message& message = published.call.message[i % calls::kMessages];
-    if (message.kind != static_cast<std::uint32_t>(CallKind::send) &&
-        message.kind != static_cast<std::uint32_t>(CallKind::receive))
-      continue;
+    if (message.kind == static_cast<std::uint32_t>(CallKind::matched))
+      thread.last.push_back(
+          {.kind = CallKind::receive, .comm = 0, .peer = kAnySource, .tag = kAnyTag, .bytes = 0});
+    if (!is_message(message)) continue;
     thread.last.push_back(
         message_of(raw, static_cast<CallKind>(message.kind), message.comm, message.peer, message.tag));
   }
@@ -307,6 +407,7 @@ void Looker::resolve(Process& process, Raw& raw) {
     process.lock_waits.push_back({.tid = published.wait.thread,
                                   .lock = published.wait.lock,
                                   .owner = published.wait.owner,
+                                  .number = published.wait.changes,
                                   .since_ns = published.wait.since,
                                   .ordinal = published.place.ordinal,
                                   .role = role_of(published.place, raw.roles[index]),
@@ -316,37 +417,36 @@ void Looker::resolve(Process& process, Raw& raw) {
 
 /// Where nobody lives any more, those that lived to the last are shown as they were then.
 void Looker::judge_end() {
-  const auto lives = [this](const Process& process) {
-    return process.life == Life::running || process.life == Life::stopped ||
-           (process.life == Life::silent && process.host == host_);
+  const auto lives = [](const Process& process) {
+    return process.life == Life::running || process.life == Life::stopped;
   };
   if (std::ranges::any_of(picture_.processes, lives)) return;
   picture_.over = true;
   std::uint64_t last = 0;
   for (const auto& raw : raw_) last = std::max(last, raw->last_seen_ns);
+  const auto other_host = [this](const Process& process) {
+    return process.host != picture_.processes.front().host;
+  };
+  const std::uint64_t apart =
+      std::ranges::any_of(picture_.processes, other_host) ? kSilenceOfHosts : kSilence;
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     Process& process = picture_.processes[i];
     if (process.life == Life::ended || raw_[i]->aborted) continue;
     const std::uint64_t before = last - raw_[i]->last_seen_ns;
     process.silent_s = static_cast<double>(before) / static_cast<double>(kSecond);
-    process.life = before < kSilence ? Life::running : Life::died;
+    process.life = before < apart ? Life::running : Life::died;
   }
 }
 
 Picture Looker::take() {
   judge_end();
+  drop_double_ranks();
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     for (const calls::Context& context : raw_[i]->calls.contexts)
       raw_[i]->handles.context[context.handle] = &context;
     add_memberships(picture_.processes[i], *raw_[i]);
   }
-  for (auto& [id, sides] : sides_) {
-    Context& context = picture_.contexts[id];
-    auto side = sides.begin();
-    context.members = side->second;
-    if (++side != sides.end() && context.kind == ContextKind::intercommunicator)
-      context.others = side->second;
-  }
+  list_members();
   places_.attribute();
   for (std::size_t i = 0; i < raw_.size(); ++i) resolve(picture_.processes[i], *raw_[i]);
   std::ranges::stable_sort(picture_.processes, [](const Process& a, const Process& b) {
@@ -364,17 +464,17 @@ Picture Job::look(bool with_paths) {
   measurement::Reader reader;
   const auto read = [&](const std::filesystem::path& path) {
     try {
-      const Measurement& measurement = reader.read(path.string());
+      const Measurement& measurement = reader.read(path.string(), measurement::Extent::process);
       measurement::PublishedCalls calls;
       if (!measurement.sealed)
         calls = measurement::read_published_calls(path.string(), measurement.modules.size());
       const std::uint64_t heartbeat = calls.heartbeat_ns;
-      const auto before = heartbeats_.find(path.string());
-      looker.add(measurement, std::move(calls),
-                 before == heartbeats_.end() ? std::nullopt : std::optional(before->second));
-      heartbeats_[path.string()] = heartbeat;
+      const auto [first, fresh] = heartbeats_.try_emplace(path.string(), heartbeat);
+      looker.add(measurement, std::move(calls), fresh ? std::nullopt : std::optional(first->second));
     } catch (const measurement::MeasurementError& error) {
-      problems_.push_back(error.path().string() + ": " + error.what());
+      std::error_code unknown;  // renamed after its rank since the directory was listed
+      if (std::filesystem::exists(std::filesystem::symlink_status(path, unknown)))
+        problems_.push_back(error.path().string() + ": " + error.what());
     }
   };
   try {

@@ -19,8 +19,8 @@ class Job {
   explicit Job(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   /// The job as it is now. `with_paths`: also where threads are, which takes longer at the first time. From
-  /// the second look on processes of other hosts are known to live where they write. Throws
-  /// std::runtime_error, what() as `why (what to do)`, where it is no measurement directory.
+  /// the second look on, a process of another host lives if it has written a heartbeat since the first one.
+  /// Throws std::runtime_error, what() as `why (what to do)`, where it is no measurement directory.
   Picture look(bool with_paths);
 
   /// Files that the last look could not read: `path: why`.
@@ -28,7 +28,7 @@ class Job {
 
  private:
   std::filesystem::path directory_;
-  std::map<std::string, std::uint64_t> heartbeats_;  ///< at the look before
+  std::map<std::string, std::uint64_t> heartbeats_;  ///< at the first look
   std::vector<std::string> problems_;
 };
 

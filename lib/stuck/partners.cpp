@@ -63,6 +63,14 @@ std::optional<Message> nearest_sent(const Process& peer, const Process& receiver
   return nearest;
 }
 
+/// Whether the peer is known to have sent the very message.
+bool has_sent(const Process& peer, const Process& receiver, const Message& wanted) {
+  return std::ranges::any_of(channel(peer, CallKind::send, receiver.rank).count, [&](const auto& entry) {
+    const auto& [comm, tag] = entry.first;
+    return comm == wanted.comm && (wanted.tag == kAnyTag || tag == wanted.tag);
+  });
+}
+
 /// What the peer waits to receive from `sender`.
 std::optional<Message> nearest_awaited(const Process& peer, const Process& sender, const Message& wanted) {
   std::optional<Message> nearest;
@@ -89,7 +97,11 @@ std::string tag_in_words(const Picture& picture, const Message& message, std::ui
 std::string tell_receive(const Picture& picture, const Process& peer, const Process& own,
                          const Message& wanted, const std::optional<Message>& nearest) {
   const std::string other = "rank " + std::to_string(peer.rank);
-  if (!nearest) return ", which is " + whereabouts(&peer) + " and has sent none";
+  if (!nearest) {
+    const bool all_known = !peer.threads.empty() && std::ranges::all_of(peer.threads, &Thread::all_messages);
+    const bool none = all_known && !has_sent(peer, own, wanted);
+    return ", which is " + whereabouts(&peer) + (none ? " and has sent none" : "");
+  }
   const bool comm = nearest->comm != wanted.comm;
   return "; " + other + " sent one with " + tag_in_words(picture, *nearest, wanted.comm) +
          (comm ? " instead of on " + context_in_words(picture, wanted.comm) : "") + ", which rank " +

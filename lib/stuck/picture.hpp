@@ -44,13 +44,15 @@ struct Message {
 struct Call {
   std::string name;  ///< MPI_Send
   CallKind kind = CallKind::other;
-  bool polls = false;               ///< it asks again and again
+  std::uint64_t polls = 0;          ///< in vain, of a series that goes on; 0: it does not poll
   std::uint64_t context = 0;        ///< Context::id; 0: unknown
   std::vector<Message> messages;    ///< that it waits for: its own, or those of its requests as far as known
   bool one_suffices = false;        ///< of the messages
+  bool others = false;              ///< it has requests besides, of which nothing is known
   std::uint64_t sequence = 0;       ///< of a collective; 0: unknown
   std::int32_t root = kNobody;      ///< of a collective: rank in the context
   std::int32_t target = kNobody;    ///< of one-sided communication, or kAllTargets
+  bool exclusive = false;           ///< of a lock
   std::vector<std::int32_t> group;  ///< of MPI_Win_start and its like; empty: unknown
 };
 
@@ -79,6 +81,7 @@ struct Thread {
 /// A thread that waits for a lock of another thread.
 struct LockWait {
   std::uint64_t tid = 0, lock = 0, owner = 0;
+  std::uint64_t number = 0;  ///< another one for each wait
   std::uint64_t since_ns = 0;
   std::uint32_t ordinal = 0;
   std::string role;
@@ -95,7 +98,7 @@ struct Membership {
 enum class Life : std::uint8_t {
   running,
   stopped,  ///< by a signal
-  silent,   ///< it has not written its heartbeat since the first look: stopped, dead, or its host does not
+  silent,   ///< on another host, and no heartbeat since the first look: stopped, dead, or the host does not
             ///< answer
   died,
   ended,  ///< in order
@@ -127,7 +130,8 @@ struct Picture {
   std::vector<Process> processes;  ///< ranks first, by rank
   std::map<std::uint64_t, Context> contexts;
   std::uint32_t world_size = 0;
-  bool over = false;  ///< no process lives any more: the picture is that of the end
+  bool over = false;   ///< no process lives any more: the picture is that of the end
+  bool lives = false;  ///< a process of this host was seen to live
 };
 
 }  // namespace culprit::stuck

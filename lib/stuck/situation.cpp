@@ -16,13 +16,28 @@ const Thread* earlier(const Process* before, const Thread& thread) {
   return found == before->threads.end() ? nullptr : &*found;
 }
 
-/// Of a job that is over there is one look only: shorter waits may have been about to end.
-constexpr double kShortestAtEnd = 2;
-
 double seconds_since(const Process& process, const Thread& thread) {
   return thread.since_ns == 0 || process.now_ns < thread.since_ns
              ? 0
              : static_cast<double>(process.now_ns - thread.since_ns) / 1e9;
+}
+
+/// Who polls and then does something else looks, until its next call, as if it were still in the last poll.
+/// So at the second look it has to have polled again; of a job that is over, its last sample was in the poll.
+bool still_polls(const Thread& thread, const Thread* then) {
+  if (thread.call.polls == 0) return true;
+  if (then != nullptr) return then->call.polls != thread.call.polls;
+  return std::ranges::any_of(thread.path, &Frame::mpi);
+}
+
+/// Whether the thread has been in one call since the first look, or long enough where there is one look only.
+/// What a process has not written since then says nothing new.
+bool has_stood(const Process& process, const Thread& thread, bool only_look, const Process* before) {
+  if (!thread.inside) return false;
+  if (only_look) return seconds_since(process, thread) >= kShortestAtEnd && still_polls(thread, nullptr);
+  if (process.life == Life::running && before != nullptr && before->now_ns == process.now_ns) return false;
+  const Thread* const then = earlier(before, thread);
+  return then != nullptr && then->inside && then->number == thread.number && still_polls(thread, then);
 }
 
 }  // namespace
@@ -53,10 +68,7 @@ void Situation::look_at(std::size_t index, bool only_look, const Process* before
   bool waits = !process.threads.empty();
   for (std::size_t i = 0; i < process.threads.size(); ++i) {
     const Thread& thread = process.threads[i];
-    const Thread* const then = earlier(before, thread);
-    const bool stands =
-        only_look ? thread.inside && seconds_since(process, thread) >= kShortestAtEnd
-                  : thread.inside && then != nullptr && then->inside && then->number == thread.number;
+    const bool stands = has_stood(process, thread, only_look, before);
     if (stands) {
       standing_.push_back(
           {.process = &process,

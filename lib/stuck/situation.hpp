@@ -51,9 +51,12 @@ class Situation {
   std::vector<State> state_;
 };
 
+/// Of a job that is over there is one look only: shorter waits may have been about to end.
+inline constexpr double kShortestAtEnd = 2;
+
 // The rules, each of which adds what it finds (docs/job-hangs.md).
 void find_deadlocks(const Situation& situation, std::vector<Problem>& problems);
-void find_thread_deadlocks(const Picture& now, std::vector<Problem>& problems);
+void find_thread_deadlocks(const Picture& now, const Picture* before, std::vector<Problem>& problems);
 void find_mismatches(const Situation& situation, std::vector<Problem>& problems);
 void find_missing(const Situation& situation, std::vector<Problem>& problems);
 void find_without_partner(const Situation& situation, std::vector<Problem>& problems);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace culprit::stuck {
 namespace {
@@ -15,7 +16,7 @@ std::string host_of(const Process& process) {
 }
 
 std::string tell_gone(const Process& process) {
-  const std::string what = "rank " + std::to_string(process.rank) + " (" + host_of(process) + ") ";
+  const std::string what = name_of(process) + " (" + host_of(process) + ") ";
   const std::string where = process.threads.empty() ? "" : "; it was " + whereabouts(process.threads.front());
   switch (process.life) {
     case Life::died:
@@ -26,6 +27,17 @@ std::string tell_gone(const Process& process) {
     default:
       return what + "has given no sign of life for " + span_of_time(process.silent_s) +
              ": it is stopped or dead, or its host does not answer" + where;
+  }
+}
+
+std::string tell_all_gone(Life life, const std::vector<std::int32_t>& ranks) {
+  switch (life) {
+    case Life::died:
+      return ranks_in_words(ranks) + " died";
+    case Life::stopped:
+      return ranks_in_words(ranks) + " are stopped by a signal";
+    default:
+      return ranks_in_words(ranks) + " have given no sign of life";
   }
 }
 
@@ -50,11 +62,26 @@ std::vector<std::int32_t> waiters_for(const Situation& situation, const std::set
 
 }  // namespace
 
+/// Of many in one state, one sentence and that of the first.
 void find_gone(const Situation& situation, std::vector<Problem>& problems) {
-  for (const Process& process : situation.ranks().picture().processes) {
-    if (process.rank < 0 || process.life == Life::running || process.life == Life::ended) continue;
-    problems.push_back(
-        {.kind = ProblemKind::not_moving, .ranks = {process.rank}, .text = tell_gone(process)});
+  constexpr std::size_t kMostTold = 4;
+  for (const Life life : {Life::died, Life::stopped, Life::silent}) {
+    std::vector<std::int32_t> ranks;
+    for (const Process& process : situation.ranks().picture().processes) {
+      if (process.rank >= 0 && process.life == life) ranks.push_back(process.rank);
+    }
+    if (ranks.size() > kMostTold) {
+      const Process* const first = situation.ranks().find(ranks.front());
+      std::string text = tell_all_gone(life, ranks) + ": " + tell_gone(*first);
+      problems.push_back(
+          {.kind = ProblemKind::not_moving, .ranks = std::move(ranks), .text = std::move(text)});
+      continue;
+    }
+    for (const std::int32_t rank : ranks) {
+      problems.push_back({.kind = ProblemKind::not_moving,
+                          .ranks = {rank},
+                          .text = tell_gone(*situation.ranks().find(rank))});
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 // From the call that a thread is in to the ranks that it waits for. Of a collective: those that have not
-// begun as many on its communicator. Of a message: its other end. Of several requests any: which of them are
-// complete already only MPI knows, so that one rank that can still act is enough to hope for. Of a lock:
-// those that hold one which excludes it. Of an epoch: the group.
+// begun as many on its communicator. Of a message: its other end. Of several requests, and of the two halves
+// of an exchange, any: which of them are complete already only MPI knows, so that one rank that can still act
+// is enough to hope for. Of a lock: those that hold one which excludes it. Of an epoch: the group.
+// Where it is not certain, a wait counts as one that may end: a deadlock that is not found is found at the
+// next look, one that is none is never forgiven.
 #include "stuck/waits_for.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace culprit::stuck {
 namespace {
@@ -69,10 +72,13 @@ WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& 
       add_unless_self(waits, message.peer, process);
     }
   }
-  if (call.messages.size() > 1 && call.kind != CallKind::exchange) waits.one_suffices = true;
-  waits.unknown = waits.unknown || waits.ranks.empty();
+  if (call.messages.size() > 1) waits.one_suffices = true;
+  waits.unknown = waits.unknown || call.others || waits.ranks.empty();
   return waits;
 }
+
+/// Beyond these, who holds a lock of a window is not asked.
+constexpr std::size_t kMostHolders = 4096;
 
 bool is_on_target(const Call& call, std::uint64_t window, std::int32_t target) {
   const bool passive =
@@ -81,21 +87,44 @@ bool is_on_target(const Call& call, std::uint64_t window, std::int32_t target) {
          (call.target == target || call.target == kAllTargets || target == kAllTargets);
 }
 
-/// Those that hold a lock there, and are not themselves waiting to get one: libraries return from
-/// MPI_Win_lock before they have it.
-WaitsFor for_lock(const Ranks& ranks, const Process& process, const Call& call) {
+bool concerns(const HeldLock& lock, std::int32_t target) {
+  return lock.target == target || lock.target == kAllTargets || target == kAllTargets;
+}
+
+/// Whether the call needs a lock that no other may be beside.
+bool wants_exclusive(const Thread& thread, const Call& call) {
+  if (call.kind == CallKind::lock) return call.exclusive;
+  return std::ranges::any_of(thread.locks, [&](const HeldLock& lock) {
+    return lock.window == call.context && lock.exclusive && concerns(lock, call.target);
+  });
+}
+
+/// Whether the target is in calls of MPI, in which libraries answer who wants a lock or moves data: where it
+/// computes, that alone may be what the call waits for.
+bool answers(const Ranks& ranks, const Call& call) {
+  const auto is_in_a_call = [&](std::int32_t rank) {
+    const Process* const process = ranks.find(rank);
+    return process != nullptr && is_inside(*process, [](const Call&) { return true; });
+  };
+  if (call.target != kAllTargets) return is_in_a_call(call.target);
+  const auto window = ranks.picture().contexts.find(call.context);
+  return window != ranks.picture().contexts.end() && window->second.members.size() <= kMostNamed &&
+         std::ranges::all_of(window->second.members, is_in_a_call);
+}
+
+/// Those that hold a lock there which excludes the one that is needed, and are not themselves waiting to get
+/// one: libraries return from MPI_Win_lock before they have it.
+WaitsFor for_lock(const Ranks& ranks, const Process& process, const Thread& thread) {
+  const Call& call = thread.call;
+  if (!answers(ranks, call)) return {.ranks = {}, .unknown = true};
+  const std::vector<Holder>& holders = ranks.holders(call.context, !wants_exclusive(thread, call));
+  if (holders.size() > kMostHolders) return {.ranks = {}, .unknown = true};
   WaitsFor waits;
-  for (const Process& other : ranks.picture().processes) {
-    if (&other == &process || other.rank < 0) continue;
-    const bool holds = std::ranges::any_of(other.threads, [&](const Thread& thread) {
-      return std::ranges::any_of(thread.locks, [&](const HeldLock& lock) {
-        return lock.window == call.context &&
-               (lock.target == call.target || lock.target == kAllTargets || call.target == kAllTargets);
-      });
-    });
-    const bool waits_too =
-        is_inside(other, [&](const Call& theirs) { return is_on_target(theirs, call.context, call.target); });
-    if (holds && !waits_too) waits.ranks.push_back(other.rank);
+  for (const Holder& holder : holders) {
+    if (holder.process == &process || !concerns(holder.lock, call.target)) continue;
+    const bool waits_too = is_inside(
+        *holder.process, [&](const Call& theirs) { return is_on_target(theirs, call.context, call.target); });
+    if (!waits_too) waits.ranks.push_back(holder.process->rank);
   }
   waits.unknown = waits.ranks.empty();  // nobody is known to hold it: the target's library has to answer
   return waits;
@@ -127,8 +156,20 @@ WaitsFor for_end(const Ranks& ranks) {
   return waits;
 }
 
+/// Whether all others of the collective have to enter it before this process can leave: not where data comes
+/// from one, from some or only from those before it in rank.
+bool needs_all(const Call& call, bool is_root) {
+  const std::string_view name = call.name;
+  const auto begins = [&](std::string_view with) { return name.starts_with(with); };
+  if (call.root != kNobody) return is_root && (begins("MPI_Gather") || begins("MPI_Reduce"));
+  return !begins("MPI_Scan") && !begins("MPI_Exscan") && !begins("MPI_Neighbor") &&
+         !begins("MPI_Alltoallv") && !begins("MPI_Alltoallw");
+}
+
 WaitsFor for_absent(const Ranks& ranks, const Process& process, const Call& call) {
   WaitsFor waits;
+  const auto own = process.contexts.find(call.context);
+  waits.one_suffices = !needs_all(call, own != process.contexts.end() && own->second.rank == call.root);
   const auto context = ranks.picture().contexts.find(call.context);
   if (context == ranks.picture().contexts.end() || call.sequence == 0) return {.ranks = {}, .unknown = true};
   for (const std::int32_t rank : ranks.absent_from(call)) add_unless_self(waits, rank, process);
@@ -144,6 +185,12 @@ Ranks::Ranks(const Picture& picture) : picture_(picture) {
     const auto rank = static_cast<std::size_t>(process.rank);
     if (of_.size() <= rank) of_.resize(rank + 1, nullptr);
     of_[rank] = &process;
+    for (const Thread& thread : process.threads) {
+      for (const HeldLock& lock : thread.locks) {
+        holders_[{lock.window, false}].push_back({.process = &process, .lock = lock});
+        if (lock.exclusive) holders_[{lock.window, true}].push_back({.process = &process, .lock = lock});
+      }
+    }
     const bool at_end = is_inside(process, [](const Call& call) { return call.kind == CallKind::finalize; });
     if (!at_end && process.life != Life::ended && not_at_end_.size() < kMostNamed)
       not_at_end_.push_back(process.rank);
@@ -153,6 +200,12 @@ Ranks::Ranks(const Picture& picture) : picture_(picture) {
 const Process* Ranks::find(std::int32_t rank) const {
   return rank >= 0 && static_cast<std::size_t>(rank) < of_.size() ? of_[static_cast<std::size_t>(rank)]
                                                                   : nullptr;
+}
+
+const std::vector<Holder>& Ranks::holders(std::uint64_t window, bool only_exclusive) const {
+  static const std::vector<Holder> kNone;
+  const auto found = holders_.find({window, only_exclusive});
+  return window == 0 || found == holders_.end() ? kNone : found->second;
 }
 
 const std::vector<std::int32_t>& Ranks::absent_from(const Call& call) const {
@@ -204,7 +257,7 @@ WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thr
     case CallKind::access:
     case CallKind::lock:
     case CallKind::flush:
-      waits = for_lock(ranks, process, call);
+      waits = for_lock(ranks, process, thread);
       break;
     case CallKind::start:
     case CallKind::complete:
@@ -220,6 +273,9 @@ WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thr
       waits.unknown = true;
       break;
   }
+  // Of a group's members some may not be measured.
+  if (std::erase_if(waits.ranks, [&](std::int32_t rank) { return ranks.find(rank) == nullptr; }) > 0)
+    waits.unknown = true;
   std::ranges::sort(waits.ranks);
   const auto twice = std::ranges::unique(waits.ranks);
   waits.ranks.erase(twice.begin(), twice.end());

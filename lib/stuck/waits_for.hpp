@@ -16,6 +16,12 @@ struct WaitsFor {
   bool unknown = false;             ///< also for processes of which nothing is known: never a deadlock
 };
 
+/// A lock of a window that a process holds.
+struct Holder {
+  const Process* process = nullptr;
+  HeldLock lock;
+};
+
 /// No list of ranks that one call waits for is longer.
 inline constexpr std::size_t kMostNamed = 256;
 
@@ -26,6 +32,8 @@ class Ranks {
   /// Null where there is no file of it.
   [[nodiscard]] const Process* find(std::int32_t rank) const;
   [[nodiscard]] const Picture& picture() const { return picture_; }
+  /// Of a window: the exclusive locks that are held, or all of them.
+  [[nodiscard]] const std::vector<Holder>& holders(std::uint64_t window, bool only_exclusive) const;
 
   /// The processes that belong to a collective call but have not entered it, the first kMostNamed of them;
   /// kUnknownRank for those of which nothing is known.
@@ -37,6 +45,7 @@ class Ranks {
   const Picture& picture_;
   std::vector<std::int32_t> not_at_end_;
   std::vector<const Process*> of_;
+  std::map<std::pair<std::uint64_t, bool>, std::vector<Holder>> holders_;
   mutable std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::int32_t>> absent_;
 };
 

@@ -35,6 +35,11 @@ std::string rank_ranges(std::span<const std::int32_t> ranks, std::size_t most) {
   return text;
 }
 
+std::string name_of(const Process& process) {
+  return process.rank >= 0 ? "rank " + std::to_string(process.rank)
+                           : process.host + ":" + std::to_string(process.pid);
+}
+
 std::string ranks_in_words(std::span<const std::int32_t> ranks) {
   if (ranks.empty()) return "no rank";
   return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);

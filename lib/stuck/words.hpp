@@ -12,6 +12,8 @@ namespace culprit::stuck {
 
 /// `41 s`, `2.5 s`, `12 min`, `3 h 5 min`.
 std::string span_of_time(double seconds);
+/// `rank 3`, `node7:4711` where it is no rank.
+std::string name_of(const Process& process);
 /// `rank 3`, `ranks 0-2, 5`; of many, the first.
 std::string ranks_in_words(std::span<const std::int32_t> ranks);
 /// `0-2, 5`.

@@ -9,9 +9,10 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@ namespace culprit::viewer {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
+constexpr int kMostLooks = 10;         ///< where some processes write rarely, or do not live any more
 constexpr std::size_t kMostRows = 16;  ///< one for each thread; of more, those that are alike share one
 constexpr std::size_t kProblemsListed = 20;
 
@@ -31,8 +33,7 @@ std::string with_arrows(std::string text, const Screen& screen) {
 }
 
 std::string label_of(const stuck::Process& process, const stuck::Thread& thread) {
-  std::string text = process.rank < 0 ? process.host + ":" + std::to_string(process.pid)
-                                      : "rank " + std::to_string(process.rank);
+  const std::string text = stuck::name_of(process);
   return thread.ordinal == 0 ? text : text + " thread " + std::to_string(thread.ordinal);
 }
 
@@ -158,6 +159,43 @@ stuck::Picture look_at(stuck::Job& job, const std::string& directory, bool with_
   }
 }
 
+/// The first look and the last one, the same where the job is over.
+struct Looks {
+  std::optional<stuck::Picture> before;
+  stuck::Picture now;
+};
+
+/// Whether a process has not written since the first look: on another host it may be dead, or its file system
+/// slow; on this one it is slow.
+bool is_incomplete(const stuck::Picture& before, const stuck::Picture& now) {
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> heartbeats;
+  for (const stuck::Process& process : before.processes)
+    heartbeats[{process.host, process.pid}] = process.now_ns;
+  return std::ranges::any_of(now.processes, [&](const stuck::Process& process) {
+    const auto then = heartbeats.find({process.host, process.pid});
+    const bool waits = process.life == stuck::Life::running || process.life == stuck::Life::silent;
+    return waits && then != heartbeats.end() && then->second == process.now_ns;
+  });
+}
+
+/// Looks until each process that lives has written since the first look.
+Looks look_twice(stuck::Job& job, const std::string& directory) {
+  Looks looks{.before = look_at(job, directory, false), .now = {}};
+  bool again = !looks.before->over;
+  for (int look = 1; again && look < kMostLooks; ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    looks.now = look_at(job, directory, false);
+    again = !looks.now.over && is_incomplete(*looks.before, looks.now);
+  }
+  looks.now = look_at(job, directory, true);
+  if (looks.now.over) looks.before.reset();
+  return looks;
+}
+
+stuck::Findings find(const Looks& looks, const stuck::Options& options) {
+  return stuck::find(looks.now, looks.before ? &*looks.before : nullptr, options);
+}
+
 void complain_of(const stuck::Job& job) {
   const std::size_t listed = std::min(job.problems().size(), kProblemsListed);
   for (std::size_t i = 0; i < listed; ++i) print::complain("viewer-cli", "stuck: " + job.problems()[i]);
@@ -230,18 +268,9 @@ Json stuck_json(const stuck::Picture& picture, const stuck::Findings& findings) 
 
 int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocation) {
   stuck::Job job(invocation.database);
-  const stuck::Options options{.patience_s = invocation.after_s};
-  stuck::Picture picture = look_at(job, invocation.database, false);
-  stuck::Findings findings;
-  if (picture.over) {
-    picture = look_at(job, invocation.database, true);
-    findings = stuck::find(picture, nullptr, options);
-  } else {
-    const stuck::Picture before = std::move(picture);
-    std::this_thread::sleep_for(kBetweenLooks);
-    picture = look_at(job, invocation.database, true);
-    findings = stuck::find(picture, picture.over ? nullptr : &before, options);
-  }
+  const Looks looks = look_twice(job, invocation.database);
+  const stuck::Picture& picture = looks.now;
+  const stuck::Findings findings = find(looks, {.patience_s = invocation.after_s});
   complain_of(job);
   print::TextStream text(out, screen.colour);
   if (invocation.format == Format::json) {
@@ -255,14 +284,16 @@ int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocat
 
 void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory) {
   stuck::Job job(directory);
-  stuck::Picture picture;
+  Looks looks;
   try {
-    picture = job.look(true);
+    looks.now = job.look(true);
+    if (looks.now.lives) return;  // it runs
+    if (!looks.now.over) looks = look_twice(job, directory);
   } catch (const std::runtime_error&) {
     return;  // merging has told what is wrong
   }
-  if (!picture.over) return;
-  const stuck::Findings findings = stuck::find(picture, nullptr, {});
+  if (!looks.now.over) return;
+  const stuck::Findings findings = find(looks, {});
   if (!findings.stuck()) return;
   print::TextStream text(out, screen.colour);
   text << screen.warning(wrap(findings.verdict + ", when the job ended.", screen.width)) << '\n';

@@ -330,18 +330,18 @@ loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code an
      kNoTable,
      {}},
     {"stuck",
-     R"help(Is the job stuck? Which ranks wait for which, in what call, where, and since when: of a measurement directory
-whose job runs now, looked at twice, a second apart; or of one that was killed, as it was at its end. Finds
-deadlocks, ranks that are missing in a collective, different collectives or roots, messages without a partner,
-deadlocks of threads on mutexes, processes that died or are stopped, and ranks that compute while all others
-wait. Disturbs nothing: it only reads files.
+     R"help(Is the job stuck? Which ranks wait for which, in what call, where, and since when. DIR is the measurement
+directory of a job that runs now: stuck looks at it twice, a second apart. Or of a job that was killed: stuck
+shows it as it was at its end. Finds deadlocks, ranks that are missing in a collective, different collectives or
+roots, messages without a partner, deadlocks of threads on mutexes, processes that died or are stopped, and
+ranks that compute while all others wait. The job is not disturbed: stuck only reads files.
 
   viewer-cli run1 stuck
   viewer-cli run1 stuck --format json
 
 usage: viewer-cli DIR stuck [options]
 )help",
-     R"help(  --after SECONDS         for so long a rank may compute while all others wait (default: 10)
+     R"help(  --after SECONDS         report a rank that made no MPI call for this long while all others wait (default: 10)
 )help",
      kNoTable,
      {}},

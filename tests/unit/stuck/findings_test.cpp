@@ -12,9 +12,10 @@ namespace {
 using List = std::vector<std::int32_t>;
 using Catch::Contains;
 
-/// Of a job in which nothing changed between the two looks.
+/// Of a job in which nothing changed between the two looks, a second apart.
 Findings standing(const Picture& picture, double patience_s = 10) {
-  return find(picture, &picture, {.patience_s = patience_s});
+  const Picture before = a_second_before(picture);
+  return find(picture, &before, {.patience_s = patience_s});
 }
 
 std::vector<ProblemKind> kinds(const Findings& findings) {
@@ -46,14 +47,44 @@ TEST_CASE("a ring of sends is a deadlock, told by its cycle") {
 }
 
 TEST_CASE("who has made a call between the looks moves") {
-  Picture before = job(3);
-  for (std::int32_t rank = 0; rank < 3; ++rank) sends(before, rank, (rank + 1) % 3);
-  Picture now = before;
+  Picture now = job(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) sends(now, rank, (rank + 1) % 3);
+  const Picture before = a_second_before(now);
   ++thread_of(now, 1).number;
   const Findings findings = find(now, &before, {});
   CHECK(findings.problems.empty());
   CHECK(findings.moving.size() == 1);
   CHECK_THAT(findings.verdict, Contains("Not stuck"));
+}
+
+TEST_CASE("what a process has not written since the first look says nothing") {
+  Picture picture = job(2);
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
+  CHECK(kinds(standing(picture)) == std::vector{ProblemKind::deadlock});
+  CHECK(find(picture, &picture, {}).problems.empty());
+}
+
+TEST_CASE("who polls and computes in turn is not in its last poll") {
+  Picture now = job(2);
+  for (const std::int32_t rank : {0, 1}) receives(now, rank, 1 - rank);
+  thread_of(now, 0).call.polls = 7;
+  Picture before = a_second_before(now);
+  CHECK(find(now, &before, {}).problems.empty());
+  thread_of(before, 0).call.polls = 3;
+  CHECK(kinds(find(now, &before, {})) == std::vector{ProblemKind::deadlock});
+  now.over = true;  // one look: where its last sample was
+  CHECK(find(now, nullptr, {}).problems.empty());
+  thread_of(now, 0).path.push_back(
+      {.name = "MPI_Test", .file = "", .line = 0, .module = "libmpi.so", .inlined = false, .mpi = true});
+  CHECK(kinds(find(now, nullptr, {})) == std::vector{ProblemKind::deadlock});
+}
+
+TEST_CASE("a neighbour that has its message already waits for the next, and all for one that computes") {
+  Picture picture = job(3);
+  in(picture, 0, CallKind::exchange, "MPI_Sendrecv").messages = {message(CallKind::send, 1, 1),
+                                                                 message(CallKind::receive, 2, 1)};
+  receives(picture, 1, 0, 2);
+  CHECK(kinds(standing(picture)).empty());
 }
 
 TEST_CASE("a chain that ends in a rank that computes is no deadlock") {
@@ -178,6 +209,9 @@ TEST_CASE("two threads that hold each other's mutex") {
   CHECK(findings.problems[0].ranks == List{0});
   CHECK_THAT(findings.problems[0].text,
              Contains("thread 0 (main) waits since 5 s for a mutex that thread 1 (work) holds"));
+  Picture before = a_second_before(picture);
+  before.processes[0].lock_waits[1].number = 77;  // another wait
+  CHECK(find(picture, &before, {}).problems.empty());
   picture.processes[0].lock_waits[1].owner = 4;  // one that computes
   CHECK(kinds(standing(picture)).empty());
 }

@@ -35,6 +35,12 @@ inline Picture job(std::int32_t ranks) {
   return picture;
 }
 
+/// The same job at an earlier look: its processes have written their heartbeats since.
+inline Picture a_second_before(Picture picture) {
+  for (Process& process : picture.processes) process.now_ns -= 1'000'000'000;
+  return picture;
+}
+
 inline Thread& thread_of(Picture& picture, std::int32_t rank) {
   return picture.processes[static_cast<std::size_t>(rank)].threads.front();
 }

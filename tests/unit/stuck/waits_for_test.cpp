@@ -70,19 +70,65 @@ TEST_CASE("a collective waits for those that have begun fewer") {
   CHECK(of(picture, 0).unknown);
 }
 
+TEST_CASE("requests of which nothing is known may be what the call waits for") {
+  Picture picture = job(2);
+  Call& call = in(picture, 0, CallKind::all_requests, "MPI_Waitall");
+  call.messages = {message(CallKind::receive, 1, 0)};
+  CHECK_FALSE(of(picture, 0).unknown);
+  call.others = true;
+  CHECK(of(picture, 0).unknown);
+}
+
+TEST_CASE("of an exchange, the half that is still to come is not known") {
+  Picture picture = job(3);
+  in(picture, 0, CallKind::exchange, "MPI_Sendrecv").messages = {message(CallKind::send, 1, 0),
+                                                                 message(CallKind::receive, 2, 0)};
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  CHECK(of(picture, 0).one_suffices);
+}
+
+TEST_CASE("a collective needs all where each gives something to each") {
+  Picture picture = job(3);
+  collective(picture, 0, "MPI_Allreduce");
+  CHECK_FALSE(of(picture, 0).one_suffices);
+  collective(picture, 0, "MPI_Gather", 0);
+  CHECK_FALSE(of(picture, 0).one_suffices);
+  collective(picture, 1, "MPI_Bcast", 0);
+  CHECK(of(picture, 1).one_suffices);
+  collective(picture, 2, "MPI_Scan");
+  CHECK(of(picture, 2).one_suffices);
+}
+
 TEST_CASE("a lock is waited for where it is held, not where it is wanted") {
   Picture picture = job(3);
   constexpr std::uint64_t kWindow = 9;
   const HeldLock lock{.window = kWindow, .target = 0, .exclusive = true};
   for (const std::int32_t rank : {1, 2}) thread_of(picture, rank).locks = {lock};
+  collective(picture, 0, "MPI_Barrier");
   Call& call = in(picture, 2, CallKind::flush, "MPI_Win_unlock");
   call.context = kWindow;
   call.target = 0;
   CHECK(of(picture, 2).ranks == List{1});
+  thread_of(picture, 0).inside = false;  // the target computes, and may be what the call waits for
+  CHECK(of(picture, 2).unknown);
+  thread_of(picture, 0).inside = true;
   Call& other = in(picture, 1, CallKind::flush, "MPI_Win_flush");
   other.context = kWindow;
   other.target = 0;
   CHECK(of(picture, 2).unknown);  // either may have it: the target has to answer
+}
+
+TEST_CASE("shared locks exclude exclusive ones alone") {
+  Picture picture = job(3);
+  constexpr std::uint64_t kWindow = 9;
+  collective(picture, 0, "MPI_Barrier");
+  thread_of(picture, 1).locks = {{.window = kWindow, .target = kAllTargets, .exclusive = false}};
+  Call& call = in(picture, 2, CallKind::lock, "MPI_Win_lock");
+  call.context = kWindow;
+  call.target = 0;
+  CHECK(of(picture, 2).unknown);
+  call.exclusive = true;
+  CHECK(of(picture, 2).ranks == List{1});
 }
 
 TEST_CASE("an epoch waits for those of its group that are not there") {
@@ -93,6 +139,9 @@ TEST_CASE("an epoch waits for those of its group that are not there") {
   CHECK(of(picture, 0).ranks == List{1, 2});
   in(picture, 1, CallKind::wait, "MPI_Win_wait").context = 9;
   CHECK(of(picture, 0).ranks == List{2});
+  thread_of(picture, 0).call.group = {1, 2, 7};  // which is not measured
+  CHECK(of(picture, 0).ranks == List{2});
+  CHECK(of(picture, 0).unknown);
 }
 
 TEST_CASE("MPI_Finalize waits for all that are not there, and for none that ended") {
