@@ -32,7 +32,9 @@ using measurement::Measurement;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 // Heartbeats come four times a second; where the measurement is a copy, after each copy.
 constexpr std::uint64_t kSilence = 2 * kSecond;
-/// Of a job on several hosts: their clocks differ, and its launcher ends one after the other.
+/// How long before the last of a job's processes another one has to have fallen silent to have died before
+/// them. On several hosts clocks differ, and a launcher ends one after the other.
+constexpr std::uint64_t kSilenceAtEnd = 5 * kSecond;
 constexpr std::uint64_t kSilenceOfHosts = 10 * kSecond;
 /// Who has been silent for so long is not waited for.
 constexpr double kLongSilence = 60;
@@ -428,7 +430,7 @@ void Looker::judge_end() {
     return process.host != picture_.processes.front().host;
   };
   const std::uint64_t apart =
-      std::ranges::any_of(picture_.processes, other_host) ? kSilenceOfHosts : kSilence;
+      std::ranges::any_of(picture_.processes, other_host) ? kSilenceOfHosts : kSilenceAtEnd;
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     Process& process = picture_.processes[i];
     if (process.life == Life::ended || raw_[i]->aborted) continue;

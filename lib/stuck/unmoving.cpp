@@ -89,7 +89,11 @@ void find_unmoving(const Situation& situation, const Picture* before, double pat
                    std::vector<Problem>& problems) {
   if (situation.blocked() != 0 || situation.standing().empty()) return;
   double shortest_wait = 1e300;
-  for (const Standing& each : situation.standing()) shortest_wait = std::min(shortest_wait, each.row.since_s);
+  std::set<const Thread*> standing;
+  for (const Standing& each : situation.standing()) {
+    shortest_wait = std::min(shortest_wait, each.row.since_s);
+    standing.insert(each.thread);
+  }
   std::set<std::int32_t> busy;
   double longest = 0;
   for (const Process& process : situation.ranks().picture().processes) {
@@ -98,7 +102,8 @@ void find_unmoving(const Situation& situation, const Picture* before, double pat
     // Threads may make no call of MPI at all: then nothing is known of when they last did.
     if (process.threads.empty() || (before == nullptr && !situation.ranks().picture().over)) return;
     for (const Thread& thread : process.threads) {
-      if (thread.inside) continue;
+      if (standing.contains(&thread)) continue;
+      if (thread.inside) return;  // in another call than at the first look
       const double seconds = outside_since(process, thread);
       if (seconds < patience_s) return;  // it has made a call lately: it moves
       longest = std::max(longest, seconds);
