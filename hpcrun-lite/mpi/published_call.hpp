@@ -45,6 +45,10 @@ struct alignas(16) CallName {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 inline __thread std::uint32_t unpublished_calls __attribute__((tls_model("initial-exec")));
 
+/// What the first poll of the thread's present series asks for.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
+inline __thread std::uint64_t asked_at_first __attribute__((tls_model("initial-exec")));
+
 namespace publishing {
 
 namespace calls = measurement::calls;
@@ -126,17 +130,20 @@ inline void collective(Call& call, std::uint64_t handle, const CallName& name,
   store(call.bytes, bytes);
 }
 
-/// The first of the handles that still are requests.
+/// The first of the handles that still are requests, and how many are.
 inline void requests(Call& call, CallKind kind, const MPI_Request* handles, int count) {
   constexpr int kMostLookedAt = 256;
   store(call.kind, kind);
   const MPI_Request none = no_request();
-  std::size_t kept = 0;
-  for (int i = 0; i < std::min(count, kMostLookedAt) && kept < calls::kRequests; ++i) {
-    if (handles[i] != none) store(call.request[kept++], key_of(handles[i]));
+  const int looked_at = std::clamp(count, 0, kMostLookedAt);
+  std::uint32_t active = 0;
+  for (int i = 0; i < looked_at; ++i) {
+    if (handles[i] == none) continue;
+    if (active < calls::kRequests) store(call.request[active], key_of(handles[i]));
+    ++active;
   }
-  if (kept < calls::kRequests) store(call.request[kept], std::uint64_t{0});
-  store(call.requests, static_cast<std::uint32_t>(std::max(count, 0)));
+  if (active < calls::kRequests) store(call.request[active], std::uint64_t{0});
+  store(call.requests, active + static_cast<std::uint32_t>(std::max(count, 0) - looked_at));
 }
 
 inline void group(Call& call, const Window* window, const Members Window::*members) {
@@ -183,8 +190,14 @@ inline void describe(Call& call, const SplitFileTransfer& facts, const CallName&
 inline void describe(Call& call, const SplitFileTransferEnd& facts, const CallName& name, Bytes /*bytes*/) { collective(call, key_of(facts.file), name); }
 inline void describe(Call& call, const Access& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::access, facts.target.window, source_of(facts.target.rank)); }
 inline void describe(Call& call, const RequestedAccess& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::access, facts.target.window, source_of(facts.target.rank)); }
-inline void describe(Call& call, const Lock& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::lock, facts.window, facts.target); }
-inline void describe(Call& call, const LockAll& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::lock, facts.window, calls::kAllTargets); }
+inline void describe(Call& call, const Lock& facts, const CallName& /*name*/, Bytes /*bytes*/) {
+  synchronization(call, CallKind::lock, facts.window, facts.target);
+  store(call.other_peer, facts.exclusive ? 1 : 0);
+}
+inline void describe(Call& call, const LockAll& facts, const CallName& /*name*/, Bytes /*bytes*/) {
+  synchronization(call, CallKind::lock, facts.window, calls::kAllTargets);
+  store(call.other_peer, 0);
+}
 inline void describe(Call& call, const Unlock& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::flush, facts.window, facts.target); }
 inline void describe(Call& call, const UnlockAll& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::flush, facts.window, calls::kAllTargets); }
 inline void describe(Call& call, const Flush& facts, const CallName& /*name*/, Bytes /*bytes*/) { synchronization(call, CallKind::flush, facts.window, facts.target); }
@@ -248,23 +261,57 @@ inline void count(const CollectiveFileTransferStart& facts, const CallName& name
   count_collective(key_of(facts.data.file), name, calls::kNobody);
 }
 
-/// Notes a message among the thread's last ones.
-inline void note(Call& call, CallKind kind, const Message& message, std::uint64_t request,
-                 std::uint64_t bytes) {
+/// Notes an operation among the thread's last ones. Its request is stored last: a reader that comes by
+/// meanwhile finds none.
+inline void note(Call& call, const calls::Message& operation) {
   const std::uint64_t number = calls::load(call.messages_noted);
   calls::Message& place = call.message[number % calls::kMessages];
   store(place.request, std::uint64_t{0});
-  store(place.comm, key_of(message.comm));
-  store(place.peer, source_of(message.peer));
-  store(place.tag, tag_of(message.tag));
-  store(place.kind, static_cast<std::uint32_t>(kind));
-  store(place.bytes, static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX)));
-  store(place.request, request);
+  std::atomic_thread_fence(std::memory_order_release);
+  store(place.comm, operation.comm);
+  store(place.peer, operation.peer);
+  store(place.tag, operation.tag);
+  store(place.kind, operation.kind);
+  store(place.bytes, operation.bytes);
+  std::atomic_ref(place.request).store(operation.request, std::memory_order_release);
   std::atomic_ref(call.messages_noted).store(number + 1, std::memory_order_release);
 }
+inline void note(Call& call, CallKind kind, const Message& message, std::uint64_t request,
+                 std::uint64_t bytes) {
+  note(call, {.request = request,
+              .comm = key_of(message.comm),
+              .peer = source_of(message.peer),
+              .tag = tag_of(message.tag),
+              .kind = static_cast<std::uint32_t>(kind),
+              .bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX))});
+}
+/// What is no message that could be named: its request's handle may have been a message's before.
+inline void note_unnamed(Call& call, CallKind kind, std::uint64_t request) {
+  note(call, {.request = request,
+              .comm = 0,
+              .peer = calls::kNobody,
+              .tag = 0,
+              .kind = static_cast<std::uint32_t>(kind),
+              .bytes = 0});
+}
+
+template <typename Facts>
+concept MakesRequest = requires(const Facts& facts) {
+  { facts.request } -> std::same_as<MPI_Request* const&>;
+}
+&&!std::is_same_v<Facts, Cancellation> && !std::is_same_v<Facts, RequestRelease>;
 
 // What is known after a call that succeeded.
-inline void end(Call& /*call*/, const auto& /*facts*/, Bytes /*bytes*/) {}
+template <typename Facts>
+void end(Call& call, const Facts& facts, Bytes /*bytes*/) {
+  if constexpr (MakesRequest<Facts>) note_unnamed(call, CallKind::other, key_of(*facts.request));
+}
+inline void end(Call& call, const BlockingMatchedReceive& /*facts*/, Bytes /*bytes*/) {
+  note_unnamed(call, CallKind::matched, 0);
+}
+inline void end(Call& call, const MatchedReceiveStart& facts, Bytes /*bytes*/) {
+  note_unnamed(call, CallKind::matched, key_of(*facts.request));
+}
 inline void end(Call& call, const BlockingSend& facts, Bytes bytes) {
   note(call, CallKind::send, facts.sent, 0, bytes.sent);
 }
@@ -323,6 +370,35 @@ inline void end(Call& call, const Unlock& facts, Bytes /*bytes*/) {
 }
 inline void end(Call& call, const UnlockAll& facts, Bytes /*bytes*/) {
   give_back(call, facts.window, calls::kAllTargets);
+}
+
+// What a poll asks for, as a number: the polls of a series may ask for different things in turn.
+inline std::uint64_t asked(const auto& /*facts*/) {
+  return 0;
+}
+inline std::uint64_t asked(const CompletionAttempt& facts) {
+  const auto count = static_cast<std::uint64_t>(facts.requests.count);
+  return facts.requests.count <= 0 ? 0 : key_of(facts.requests.requests[0]) + (count << 48);
+}
+inline std::uint64_t asked(const StatusQuery& facts) {
+  return key_of(facts.request);
+}
+inline std::uint64_t asked(const ProbeAttempt& facts) {
+  return key_of(facts.comm) ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.source)) << 32 ^
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.tag)) << 12;
+}
+inline std::uint64_t asked(const ExposureAttempt& facts) {
+  return key_of(facts.window);
+}
+
+/// Another poll of a series in vain. Where they ask for different things, any of these may end the wait.
+template <typename Facts>
+void poll_again(Call& call, const Facts& facts, const CallName& name) {
+  const std::uint32_t polls = calls::load(call.polls) + 1;
+  store(call.polls, polls == 0 ? 1 : polls);
+  if ((asked(facts) ^ name.hash) == asked_at_first || calls::load(call.kind) == CallKind::other) return;
+  const Change change(call);
+  begin(call, CallKind::other, 0);
 }
 
 // What is made and freed, whether the thread has a place or not.
@@ -384,14 +460,15 @@ class PublishedCall {
     if (call_ == nullptr) [[unlikely]]
       return count_unpublished(facts, name);
     const std::uint64_t number = calls::load(call_->entered);
-    if (spinning && calls::load(call_->left) != number) return;  // the series goes on
-    store(call_->left, number);                                  // also of one that is over now
+    if (spinning && calls::load(call_->left) != number) return poll_again(*call_, facts, name);
+    store(call_->left, number);  // also of a series of polls that is over now
     if constexpr (kWaits) {
       const Change change(*call_);
       store(call_->entered, number + 1);
       store(call_->polls, Facts::kRule == WaitRule::polls ? 1U : 0U);
       std::memcpy(call_->name, name.text, sizeof call_->name);
       describe(*call_, facts, name, bytes_);
+      if constexpr (Facts::kRule == WaitRule::polls) asked_at_first = publishing::asked(facts) ^ name.hash;
     } else {
       count(facts, name);
     }

@@ -75,13 +75,14 @@ struct HeldLock {
   std::uint64_t call;  ///< number of the call that took it
 };
 
-/// A message that the thread sent, or began to send or to receive.
+/// A message that the thread sent, or began to send or to receive; or an operation whose request has a handle
+/// that a message may have had before.
 struct Message {
   std::uint64_t request;  ///< 0: the call was over when it was noted
   std::uint64_t comm;
   std::int32_t peer;
   std::int32_t tag;
-  std::uint32_t kind;   ///< CallKind: send or receive
+  std::uint32_t kind;   ///< CallKind: send, receive, matched (a probed message) or other
   std::uint32_t bytes;  ///< 2^32 - 1: so many or more
 };
 
@@ -91,14 +92,14 @@ struct Call {
   std::uint64_t done;     ///< changes of the words up to `begun` that are complete
   std::uint64_t entered;  ///< calls that were entered; the number of this one
   CallKind kind;
-  std::uint32_t polls;  ///< 1: it is the first of a series of polls, which goes on
+  std::uint32_t polls;  ///< of a series that goes on, this one included; 0: it does not poll. One word
   std::uint64_t context;
   std::int32_t peer, tag;
-  std::int32_t other_peer, other_tag;
+  std::int32_t other_peer, other_tag;  ///< of a lock, other_peer is 1 where it is exclusive
   std::uint64_t bytes, other_bytes;
   std::uint64_t sequence;  ///< of a collective: its number in its context
   std::int32_t root;
-  std::uint32_t requests;  ///< of a completion, all of them
+  std::uint32_t requests;  ///< of a completion, all that are no null handles
   char name[kNameBytes];
   std::uint64_t request[kRequests];
   std::int32_t group[kGroup];  ///< ranks of the world
@@ -127,13 +128,13 @@ static_assert(offsetof(Call, message) == 696 && sizeof(Call) == 2752);
 struct LockWait {
   std::uint64_t thread;  ///< its id; 0: the place is free
   std::uint64_t lock;    ///< address
-  std::uint64_t owner;   ///< id of the thread that held it when the wait began; 0: unknown
+  std::uint64_t owner;   ///< id of the thread that holds it, as the flusher thread saw last; 0: unknown
   std::uint64_t since;
   std::uint64_t sampled;
   std::uint32_t node;  ///< of the last sample; 0: none yet
   std::uint32_t tree;
-  std::uint64_t changes;  ///< odd while the entry is written
-  std::uint64_t unused;
+  std::uint64_t changes;   ///< odd while the entry is written
+  std::uint64_t owner_at;  ///< address of a word with the owner's id; 0: there is none
 };
 static_assert(sizeof(LockWait) == 64);
 

@@ -51,7 +51,6 @@ class CallReader {
 void make_valid(Call& call) {
   if (call.kind > CallKind::finalize) call.kind = CallKind::other;
   call.name[calls::kNameBytes - 1] = '\0';
-  call.polls &= 1;
   if (call.left > call.entered) call.left = call.entered;
 }
 

@@ -122,21 +122,25 @@ int control_file(Real<int(int, int, void*)>& real, int descriptor, int command, 
   return real(descriptor, command, argument);
 }
 
-/// The thread that holds a mutex, as glibc notes it; 0: unknown.
-std::uint64_t owner_of(const pthread_mutex_t* mutex) {
-  return static_cast<std::uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED));
+/// Where glibc notes the thread that holds a mutex; null for what is no mutex.
+const int* owner_of(const pthread_mutex_t* mutex) {
+  return &mutex->__data.__owner;
 }
-std::uint64_t owner_of(const mtx_t* mutex) {
+const int* owner_of(const mtx_t* mutex) {
   return owner_of(reinterpret_cast<const pthread_mutex_t*>(mutex));
 }
-std::uint64_t owner_of(const volatile void* /*lock*/) {
-  return 0;
+const int* owner_of(const volatile void* /*lock*/) {
+  return nullptr;
 }
 
 /// The lock that a call is for: its first argument.
 template <typename Lock, typename... Others>
 AwaitedLock lock_among(Lock* lock, Others... /*others*/) {
-  return {.address = reinterpret_cast<std::uintptr_t>(lock), .owner = owner_of(lock)};
+  const int* const owner = owner_of(lock);
+  return {
+      .address = reinterpret_cast<std::uintptr_t>(lock),
+      .owner = owner == nullptr ? 0 : static_cast<std::uint32_t>(__atomic_load_n(owner, __ATOMIC_RELAXED)),
+      .owner_at = reinterpret_cast<std::uintptr_t>(owner)};
 }
 
 /// Calls a function that waits for a lock. Not inlined: its frame is what the mark lies in.

@@ -1,6 +1,7 @@
 #include "runtime/life/flusher_duties.hpp"
 
 #include "runtime/process/scheduling.hpp"
+#include "runtime/recording/calls.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -40,6 +41,7 @@ void take_turn() {
   if (!file.open()) return;
   if (hold_measurement) hold_measurement = file.hold() != 0;
   note_schedules(now());
+  look_at_owners();
   note_no_space(file.maintain(now()));
   if (hold_trace) hold_trace = trace_file.hold() != 0;
   maintain_trace();

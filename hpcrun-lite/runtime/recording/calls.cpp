@@ -3,9 +3,13 @@
 #include "runtime/state/measurement.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+
+#include <sys/uio.h>
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 constinit std::atomic<culprit::measurement::calls::Calls*> culprit_rt_calls{nullptr};
@@ -50,12 +54,39 @@ calls::LockWait* place_of_wait() {
 
 }  // namespace
 
+// Who discards or seals the file waits for those that record: so it stays what it is meanwhile.
 void make_place_of_calls() {
   if (!process.active || control.off.load(std::memory_order_relaxed) || !file.open()) return;
-  if (making.load(std::memory_order_relaxed) || making.exchange(true, std::memory_order_acquire)) return;
+  if (making.load(std::memory_order_relaxed)) return;
   const int saved_errno = errno;
-  if (calls::Calls* made = file.add_calls()) culprit_rt_calls.store(made, std::memory_order_release);
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  Thread* const thread = this_thread();
+  if (thread == nullptr || begin_recording(thread)) {
+    if (file.open() && !making.exchange(true, std::memory_order_acquire)) {
+      if (calls::Calls* made = file.add_calls()) culprit_rt_calls.store(made, std::memory_order_release);
+    }
+    if (thread != nullptr) end_recording(thread);
+  }
+  change_mask(SIG_SETMASK, before);
   errno = saved_errno;
+}
+
+// The mutex may be gone by now: the kernel says so, where a load would end the process.
+void look_at_owners() {
+  calls::Calls* const block = culprit_rt_calls.load(std::memory_order_acquire);
+  if (block == nullptr) return;
+  for (calls::LockWait& wait : block->lock_wait) {
+    const std::uint64_t changes = calls::load(wait.changes);
+    const std::uint64_t at = calls::load(wait.owner_at);
+    if (calls::load(wait.thread) == 0 || at == 0 || changes % 2 != 0) continue;
+    std::uint32_t owner = 0;
+    const iovec to{.iov_base = &owner, .iov_len = sizeof owner};
+    const iovec from{.iov_base = reinterpret_cast<void*>(at), .iov_len = sizeof owner};
+    constexpr long kOne = 1;
+    const long got = system_call(SYS_process_vm_readv, process.pid, word(&to), kOne, word(&from), kOne, 0);
+    if (got == sizeof owner && calls::load(wait.changes) == changes)
+      calls::store(wait.owner, std::uint64_t{owner});
+  }
 }
 
 void forget_calls(bool for_good) {
@@ -83,6 +114,7 @@ PublishedLockWait::PublishedLockWait(const AwaitedLock& lock) : wait_(place_of_w
   std::atomic_thread_fence(std::memory_order_release);
   calls::store(wait_->lock, lock.address);
   calls::store(wait_->owner, lock.owner);
+  calls::store(wait_->owner_at, lock.owner_at);
   calls::store(wait_->since, std::uint64_t{0});
   calls::store(wait_->node, measurement::kNoNodeIndex);
   std::atomic_ref(wait_->changes).store(calls::load(wait_->changes) + 1, std::memory_order_release);
@@ -90,7 +122,8 @@ PublishedLockWait::PublishedLockWait(const AwaitedLock& lock) : wait_(place_of_w
 }
 
 PublishedLockWait::~PublishedLockWait() {
-  if (wait_ == nullptr) return;
+  // A handler of the program's that waited for a lock meanwhile had the place, and gave it back.
+  if (wait_ == nullptr || culprit_rt_thread.lock_wait != wait_) return;
   culprit_rt_thread.lock_wait = nullptr;
   std::atomic_ref(wait_->thread).store(0, std::memory_order_release);
 }

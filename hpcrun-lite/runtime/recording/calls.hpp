@@ -20,6 +20,9 @@ void make_place_of_calls();
 /// Async-signal-safe.
 void forget_calls(bool for_good);
 
+/// Brings up to date who holds the locks that threads wait for. By the flusher thread, at each of its turns.
+void look_at_owners();
+
 /// The calling thread ends: others may have its places.
 void give_back_places();
 
@@ -54,7 +57,8 @@ inline void note_place(const Thread& thread, measurement::NodeIndex node, std::u
 /// A lock that is not free.
 struct AwaitedLock {
   std::uint64_t address;
-  std::uint64_t owner;  ///< thread id; 0: unknown
+  std::uint64_t owner;     ///< thread id; 0: unknown
+  std::uint64_t owner_at;  ///< address of the word that it was read from; 0: there is none
 };
 
 /// The calling thread waits for a lock while this lives. What a longjmp or a cancellation leaves behind is
