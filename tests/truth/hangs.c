@@ -151,7 +151,7 @@ NOINLINE static void one_loops(void) {
 }
 NOINLINE static void one_stops(void) {
   if (rank == ranks - 1) {
-    work(0.1);
+    work(1); /* long enough to be sampled on a busy machine */
     raise(SIGSTOP);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -168,6 +168,22 @@ NOINLINE static void pipeline(void) {
     if (rank > 0) MPI_Recv(buffer, 8, MPI_BYTE, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     work(0.2);
     if (rank + 1 < ranks) MPI_Ssend(buffer, 8, MPI_BYTE, rank + 1, 1, MPI_COMM_WORLD);
+  }
+}
+
+/* Polls once and computes for long: while it computes, it does not wait for what it polled for. */
+NOINLINE static void polls_and_computes(void) {
+  MPI_Request request;
+  int done;
+  if (rank == 0) MPI_Irecv(buffer, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 1000 && rank < 2; ++i) {
+    if (rank == 1) {
+      MPI_Recv(buffer, 8, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      work(3);
+      MPI_Send(buffer, 8, MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+    }
   }
 }
 
@@ -191,6 +207,7 @@ static const struct {
     {"stopped", one_stops},
     {"slow", slow_but_moving},
     {"pipeline", pipeline},
+    {"polling", polls_and_computes},
 };
 
 int main(int argc, char** argv) {
