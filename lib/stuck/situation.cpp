@@ -63,6 +63,7 @@ Situation::Situation(const Picture& now, const Picture* before) : ranks_(now) {
 
 void Situation::look_at(std::size_t index, bool only_look, const Process* before) {
   const Process& process = ranks_.picture().processes[index];
+  if (process.rank < 0) return;  // forked by a rank, or what it was before: it has no say in MPI
   const bool gone = process.life == Life::died || process.life == Life::ended ||
                     process.life == Life::stopped || process.life == Life::silent;
   bool waits = !process.threads.empty();
@@ -80,7 +81,6 @@ void Situation::look_at(std::size_t index, bool only_look, const Process* before
     }
     waits = waits && stands;
   }
-  if (process.rank < 0) return;
   state_[static_cast<std::size_t>(process.rank)] = gone ? State::gone : waits ? State::waiting : State::free;
 }
 
