@@ -1,6 +1,6 @@
 #pragma once
 
-#include "measurement/calls_layout.hpp"
+#include "measurement/published_calls_layout.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/handle_table.hpp"
 #include "mpi/predefined.hpp"
@@ -18,10 +18,10 @@
 #include <type_traits>
 
 // The MPI call that a thread is in, published in the measurement while it lasts
-// (measurement/calls_layout.hpp): who looks at the file, now or after a kill, sees whom it waits for. Plain
-// stores into memory of the thread's own: some thirty words at a waiting call's enter, one at its exit. The
-// sampler's handler adds since when and where. Handles are published as they are; published_contexts.hpp says
-// what they mean.
+// (measurement/published_calls_layout.hpp): who looks at the file, now or after a kill, sees whom it waits
+// for. Plain stores into memory of the thread's own: some thirty words at a waiting call's enter, one at its
+// exit. The sampler's handler adds since when and where. Handles are published as they are;
+// published_contexts.hpp says what they mean.
 namespace culprit::mpi {
 
 /// A call's name without the P of the profiling interface and the suffix of large counts, and its hash.
@@ -66,7 +66,7 @@ inline Call* place() {
     --unpublished_calls;
     return nullptr;
   }
-  call = culprit_rt_place_of_calls();
+  call = culprit_rt_place_of_published_calls();
   if (call == nullptr) unpublished_calls = kPatience;
   return call;
 }
@@ -112,7 +112,7 @@ inline void synchronization(Call& call, CallKind kind, MPI_Win window, int targe
 /// Counts a collective of the context, and returns its number; 0 where the context is not known. MPI allows
 /// one thread at a time to do this.
 inline std::uint64_t count_collective(std::uint64_t handle, const CallName& name, std::int32_t root) {
-  calls::Calls* const all = culprit_rt_calls.load(std::memory_order_relaxed);
+  calls::Calls* const all = culprit_rt_published_calls.load(std::memory_order_relaxed);
   calls::Context* const context = all == nullptr ? nullptr : calls::find_context(*all, handle);
   if (context == nullptr) return 0;
   const std::uint64_t number = calls::load(context->collectives) + 1;
@@ -438,7 +438,7 @@ inline std::uint64_t free(const FileClosing& facts) {
 /// Of a thread without a place: what it takes part in is counted all the same.
 template <typename Facts>
 [[gnu::noinline, gnu::cold]] void count_unpublished(const Facts& facts, const CallName& name) {
-  if (culprit_rt_calls.load(std::memory_order_relaxed) == nullptr) return;
+  if (culprit_rt_published_calls.load(std::memory_order_relaxed) == nullptr) return;
   Call nobody;
   describe(nobody, facts, name, {});
   count(facts, name);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kSelfId = 2;
 constexpr std::uint64_t kClaimed = 1;  // no handle: the entry is being written
 
 calls::Calls* block() {
-  return culprit_rt_calls.load(std::memory_order_acquire);
+  return culprit_rt_published_calls.load(std::memory_order_acquire);
 }
 
 void withdraw(std::uint64_t handle) {

@@ -5,9 +5,10 @@
 #include <cstdint>
 
 // Which communicators, windows and files this process has, published for who looks at it from outside
-// (measurement/calls_layout.hpp): by handle, with a number that is the same in all of its processes and needs
-// no communication (as contexts.hpp forms it). No members: each process publishes its own rank, and who reads
-// all of them knows the members. To be called where these are made and freed; any thread, not from handlers.
+// (measurement/published_calls_layout.hpp): by handle, with a number that is the same in all of its processes
+// and needs no communication (as contexts.hpp forms it). No members: each process publishes its own rank, and
+// who reads all of them knows the members. To be called where these are made and freed; any thread, not from
+// handlers.
 namespace culprit::mpi {
 
 /// At the end of MPI_Init: MPI_COMM_WORLD and MPI_COMM_SELF.

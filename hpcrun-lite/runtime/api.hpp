@@ -1,6 +1,6 @@
 #pragma once
 
-#include "measurement/calls_layout.hpp"
+#include "measurement/published_calls_layout.hpp"
 #include "measurement/trace_operation.hpp"
 #include "runtime/system/export.hpp"
 
@@ -204,11 +204,12 @@ __attribute__((visibility("default"))) void culprit_rt_trace_end();
 /// the process is not measured. What it points to is never unmapped.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 extern __attribute__((visibility("default"))) std::atomic<culprit::measurement::calls::Calls*>
-    culprit_rt_calls;
+    culprit_rt_published_calls;
 /// Makes room for that in the measurement, which it creates if need be. At the end of MPI_Init.
 __attribute__((visibility("default"))) void culprit_rt_publish_calls();
 /// Gives the calling thread a place of its own, culprit_rt_thread.published. Null: there is none.
-__attribute__((visibility("default"))) culprit::measurement::calls::Call* culprit_rt_place_of_calls();
+__attribute__((visibility("default"))) culprit::measurement::calls::Call*
+culprit_rt_place_of_published_calls();
 /// Records what a communicator, group or window is, in any thread, and returns the number by which operations
 /// name it in this process, counted from 0; kNoContext where there is no trace, or no room for more of it.
 /// Copies the members.

@@ -3,11 +3,11 @@
 #include "cct/frame.hpp"
 #include "measurement/arena.hpp"
 #include "measurement/block_file.hpp"
-#include "measurement/calls_layout.hpp"
 #include "measurement/kinds.hpp"
 #include "measurement/limits.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/module_table.hpp"
+#include "measurement/published_calls_layout.hpp"
 #include "measurement/thread_tree.hpp"
 #include "measurement/tree_table.hpp"
 

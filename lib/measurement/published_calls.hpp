@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cct/frame.hpp"
-#include "measurement/calls_layout.hpp"
+#include "measurement/published_calls_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "measurement/calls_layout.hpp"
+#include "measurement/published_calls_layout.hpp"
 
 #include <array>
 #include <cstdint>

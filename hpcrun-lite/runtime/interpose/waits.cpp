@@ -3,7 +3,7 @@
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/interruptible.hpp"
 #include "runtime/interpose/wait_time.hpp"
-#include "runtime/recording/calls.hpp"
+#include "runtime/recording/published_calls.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"

@@ -1,7 +1,7 @@
 #include "runtime/life/flusher_duties.hpp"
 
 #include "runtime/process/scheduling.hpp"
-#include "runtime/recording/calls.hpp"
+#include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/parking.hpp"

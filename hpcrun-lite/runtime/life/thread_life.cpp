@@ -2,7 +2,7 @@
 
 #include "runtime/modules/modules.hpp"
 #include "runtime/recording/call_counts.hpp"
-#include "runtime/recording/calls.hpp"
+#include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"

@@ -3,8 +3,8 @@
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/call_path.hpp"
-#include "runtime/recording/calls.hpp"
 #include "runtime/recording/flusher.hpp"
+#include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
@@ -273,7 +273,7 @@ void change_run_id(const char* id) {
 
 void discard_file() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  forget_calls(true);
+  forget_published_calls(true);
   const bool unused = stop_recording();
   hold_flusher();
   lock_file();
@@ -287,7 +287,7 @@ void discard_file() {
 }
 
 void forget_file() {
-  forget_calls(false);
+  forget_published_calls(false);
   forget_trace();
   file.forget();
   rank_is_parents = known_rank >= 0;

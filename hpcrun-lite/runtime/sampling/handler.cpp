@@ -6,8 +6,8 @@
 #include "runtime/sampling/handler.hpp"
 
 #include "runtime/recording/call_path.hpp"
-#include "runtime/recording/calls.hpp"
 #include "runtime/recording/flusher.hpp"
+#include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"

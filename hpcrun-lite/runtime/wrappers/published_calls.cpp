@@ -1,5 +1,5 @@
 // What the MPI wrappers ask for to publish the calls that threads are in.
-#include "runtime/recording/calls.hpp"
+#include "runtime/recording/published_calls.hpp"
 
 #include "runtime/api.hpp"
 #include "runtime/recording/recording.hpp"
@@ -19,13 +19,13 @@ void culprit_rt_publish_calls() {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   Backoff backoff;
   for (int i = 0; i < kPauses && !recording_refused() && !ensure_file(); ++i) backoff.pause();
-  if (!recording_refused()) make_place_of_calls();
+  if (!recording_refused()) make_place_of_published_calls();
   change_mask(SIG_SETMASK, before);
 }
 
-calls::Call* culprit_rt_place_of_calls() {
+calls::Call* culprit_rt_place_of_published_calls() {
   using namespace culprit::runtime;
-  calls::Calls* const block = culprit_rt_calls.load(std::memory_order_acquire);
+  calls::Calls* const block = culprit_rt_published_calls.load(std::memory_order_acquire);
   const Thread* const thread = this_thread();
   if (block == nullptr || thread == nullptr || !own_memory()) return nullptr;
   for (calls::Call& call : block->call) {

@@ -1,4 +1,4 @@
-#include "runtime/recording/calls.hpp"
+#include "runtime/recording/published_calls.hpp"
 
 #include "runtime/state/measurement.hpp"
 #include "runtime/state/own_memory.hpp"
@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
-constinit std::atomic<culprit::measurement::calls::Calls*> culprit_rt_calls{nullptr};
+constinit std::atomic<culprit::measurement::calls::Calls*> culprit_rt_published_calls{nullptr};
 
 namespace culprit::runtime {
 namespace {
@@ -42,10 +42,10 @@ Place* take(Place (&places)[kCount], std::uint64_t Place::*thread, std::size_t f
 /// Where the calling thread's wait goes; null: nowhere.
 calls::LockWait* place_of_wait() {
   if (this_thread() == nullptr || !own_memory()) return nullptr;
-  calls::Calls* block = culprit_rt_calls.load(std::memory_order_acquire);
+  calls::Calls* block = culprit_rt_published_calls.load(std::memory_order_acquire);
   if (block == nullptr) {
-    make_place_of_calls();
-    block = culprit_rt_calls.load(std::memory_order_acquire);
+    make_place_of_published_calls();
+    block = culprit_rt_published_calls.load(std::memory_order_acquire);
   }
   if (block == nullptr) return nullptr;
   if (calls::LockWait* left_behind = culprit_rt_thread.lock_wait) return left_behind;
@@ -55,7 +55,7 @@ calls::LockWait* place_of_wait() {
 }  // namespace
 
 // Who discards or seals the file waits for those that record: so it stays what it is meanwhile.
-void make_place_of_calls() {
+void make_place_of_published_calls() {
   if (!process.active || control.off.load(std::memory_order_relaxed) || !file.open()) return;
   if (making.load(std::memory_order_relaxed)) return;
   const int saved_errno = errno;
@@ -63,7 +63,8 @@ void make_place_of_calls() {
   Thread* const thread = this_thread();
   if (thread == nullptr || begin_recording(thread)) {
     if (file.open() && !making.exchange(true, std::memory_order_acquire)) {
-      if (calls::Calls* made = file.add_calls()) culprit_rt_calls.store(made, std::memory_order_release);
+      if (calls::Calls* made = file.add_calls())
+        culprit_rt_published_calls.store(made, std::memory_order_release);
     }
     if (thread != nullptr) end_recording(thread);
   }
@@ -73,7 +74,7 @@ void make_place_of_calls() {
 
 // The mutex may be gone by now: the kernel says so, where a load would end the process.
 void look_at_owners() {
-  calls::Calls* const block = culprit_rt_calls.load(std::memory_order_acquire);
+  calls::Calls* const block = culprit_rt_published_calls.load(std::memory_order_acquire);
   if (block == nullptr) return;
   for (calls::LockWait& wait : block->lock_wait) {
     const std::uint64_t changes = calls::load(wait.changes);
@@ -89,8 +90,8 @@ void look_at_owners() {
   }
 }
 
-void forget_calls(bool for_good) {
-  culprit_rt_calls.store(nullptr, std::memory_order_release);
+void forget_published_calls(bool for_good) {
+  culprit_rt_published_calls.store(nullptr, std::memory_order_release);
   making.store(for_good, std::memory_order_release);
   culprit_rt_thread.published = nullptr;
   culprit_rt_thread.lock_wait = nullptr;

@@ -9,16 +9,16 @@
 #include <cstdint>
 
 // What threads publish of the calls that they are in, in a block of the measurement
-// (measurement/calls_layout.hpp): who looks at it, now or after a kill, sees who waits for whom. Plain stores
-// throughout.
+// (measurement/published_calls_layout.hpp): who looks at it, now or after a kill, sees who waits for whom.
+// Plain stores throughout.
 namespace culprit::runtime {
 
 /// Makes the block, once, where the measurement has a file. Async-signal-safe; any thread.
-void make_place_of_calls();
+void make_place_of_published_calls();
 
 /// From now on nothing is published in it: the file is not ours any more, or, `for_good`, not wanted.
 /// Async-signal-safe.
-void forget_calls(bool for_good);
+void forget_published_calls(bool for_good);
 
 /// Brings up to date who holds the locks that threads wait for. By the flusher thread, at each of its turns.
 void look_at_owners();
