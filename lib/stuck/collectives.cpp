@@ -47,15 +47,15 @@ std::string tell_absent(const Ranks& ranks, const std::vector<std::int32_t>& abs
   for (const std::int32_t rank : absent) by_place[whereabouts(ranks.find(rank))].push_back(rank);
   std::string text;
   constexpr std::size_t kMostPlaces = 6;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (const auto& [place, list] : by_place) {
-    if (told++ == kMostPlaces) return text + "; and others";
+    if (reported++ == kMostPlaces) return text + "; and others";
     text += (text.empty() ? "" : "; ") + ranks_in_words(list) + (list.size() == 1 ? " is " : " are ") + place;
   }
   return text;
 }
 
-/// The collectives that have names here; those of traces and files are told by their hash.
+/// The collectives that have names here; only their hashes are published.
 std::string name_of_hash(std::uint32_t hash, const Instances& instances) {
   for (const auto& [key, instance] : instances) {
     if (hash_of_name(instance.call->name.c_str()) == hash) return instance.call->name;

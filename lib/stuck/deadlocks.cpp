@@ -1,6 +1,6 @@
 // Cycles of ranks that wait for each other: the strongly connected components of the graph of blocked ranks
-// (Tarjan, by Boost.Graph), each told by a shortest cycle through its first rank. And cycles of threads of
-// one process that wait for each other's mutexes: there, each waits for one.
+// (Tarjan, by Boost.Graph), each reported as a shortest cycle through its first rank. And cycles of threads
+// of one process that wait for each other's mutexes: there, each waits for one.
 #include "stuck/situation.hpp"
 #include "stuck/words.hpp"
 
@@ -234,10 +234,10 @@ void find_thread_deadlocks(const Picture& now, const Picture* before, std::vecto
     if (process.lock_waits.empty()) continue;
     const auto same = earlier.find({process.host, process.pid});
     const Process* const then = same == earlier.end() ? nullptr : same->second;
-    std::set<std::uint64_t> told;
+    std::set<std::uint64_t> reported;
     for (const LockWait& start : process.lock_waits) {
       const std::vector<const LockWait*> cycle = lock_cycle(process, start);
-      if (cycle.empty() || told.contains(start.tid)) continue;
+      if (cycle.empty() || reported.contains(start.tid)) continue;
       if (!std::ranges::all_of(cycle, [&](const LockWait* wait) {
             return has_stood(process, *wait, before == nullptr, then);
           }))
@@ -247,7 +247,7 @@ void find_thread_deadlocks(const Picture& now, const Picture* before, std::vecto
       if (process.rank >= 0) problem.ranks = {process.rank};
       problem.text = name_of(process);
       for (std::size_t i = 0; i < cycle.size(); ++i) {
-        told.insert(cycle[i]->tid);
+        reported.insert(cycle[i]->tid);
         problem.text += (i == 0 ? ": " : "; ") + tell_lock(process, *cycle[i]);
       }
       if (cycle.size() == 1) problem.text += ", itself";

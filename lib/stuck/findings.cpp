@@ -56,7 +56,7 @@ Findings find(const Picture& now, const Picture* before, const Options& options)
   find_deadlocks(situation, findings.problems);
   find_missing(situation, findings.problems);
   find_without_partner(situation, findings.problems);
-  // Threads that hold each other make no calls either: that is told already.
+  // Threads that hold each other make no calls either: that is reported already.
   const bool threads = std::ranges::any_of(
       findings.problems, [](const Problem& problem) { return problem.kind == ProblemKind::thread_deadlock; });
   if (!threads) find_unmoving(situation, before, options.patience_s, findings.problems);

@@ -146,7 +146,7 @@ void look_at(const Situation& situation, const Standing& each, const Message& me
 
 /// Of two ranks one message is enough to tell, rather a receive: what was sent says what is wrong with it.
 void find_without_partner(const Situation& situation, std::vector<Problem>& problems) {
-  std::set<std::vector<std::int32_t>> told;
+  std::set<std::vector<std::int32_t>> reported;
   for (const CallKind kind : {CallKind::receive, CallKind::send}) {
     for (const Standing& each : situation.standing()) {
       if (!situation.is_blocked(each.process->rank)) continue;
@@ -154,7 +154,7 @@ void find_without_partner(const Situation& situation, std::vector<Problem>& prob
         std::vector<Problem> found;
         if (message.kind == kind) look_at(situation, each, message, found);
         for (Problem& problem : found) {
-          if (told.insert(problem.ranks).second) problems.push_back(std::move(problem));
+          if (reported.insert(problem.ranks).second) problems.push_back(std::move(problem));
         }
       }
     }

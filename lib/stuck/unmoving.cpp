@@ -1,6 +1,6 @@
 // Who is waited for and does not come: processes that died or were stopped, and ranks that compute, read or
 // loop while all others wait for them. Whether a long computation ever ends, nobody can tell from outside: it
-// is told as what it is, after some patience.
+// is reported as what it is, after some patience.
 #include "stuck/situation.hpp"
 #include "stuck/words.hpp"
 

@@ -290,7 +290,7 @@ void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::stri
     if (looks.now.lives) return;  // it runs
     if (!looks.now.over) looks = look_twice(job, directory);
   } catch (const std::runtime_error&) {
-    return;  // merging has told what is wrong
+    return;  // merging has reported what is wrong
   }
   if (!looks.now.over) return;
   const stuck::Findings findings = find(looks, {});

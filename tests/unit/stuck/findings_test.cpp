@@ -32,7 +32,7 @@ void computes(Picture& picture, std::int32_t rank, double seconds) {
 
 }  // namespace
 
-TEST_CASE("a ring of sends is a deadlock, told by its cycle") {
+TEST_CASE("a ring of sends is a deadlock, reported as its cycle") {
   Picture picture = job(5);
   for (std::int32_t rank = 0; rank < 3; ++rank) sends(picture, rank, (rank + 1) % 3);
   const Findings findings = standing(picture);
@@ -158,7 +158,7 @@ TEST_CASE("different collectives are a mismatch, equal ones that all entered are
   CHECK(findings.problems[0].ranks == List{0});
 }
 
-TEST_CASE("a receive without a sender is told with the message that comes nearest") {
+TEST_CASE("a receive without a sender is reported with the message that comes nearest") {
   Picture picture = job(2);
   receives(picture, 1, 0, 6);
   receives(picture, 0, 1, 3);
@@ -176,7 +176,7 @@ TEST_CASE("a receive without a sender is told with the message that comes neares
   CHECK(kinds(standing(picture)) == std::vector{ProblemKind::deadlock});
 }
 
-TEST_CASE("a send that nobody receives is told with what its receiver waits for") {
+TEST_CASE("a send that nobody receives is reported with what its receiver waits for") {
   Picture picture = job(2);
   sends(picture, 0, 1, 5);
   receives(picture, 1, 0, 6);
@@ -216,7 +216,7 @@ TEST_CASE("two threads that hold each other's mutex") {
   CHECK(kinds(standing(picture)).empty());
 }
 
-TEST_CASE("one rank that computes while all wait is told after some patience") {
+TEST_CASE("one rank that computes while all wait is reported after some patience") {
   Picture picture = job(3);
   for (const std::int32_t rank : {0, 1}) collective(picture, rank, "MPI_Allreduce");
   computes(picture, 2, 40);
