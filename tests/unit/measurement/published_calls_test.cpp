@@ -38,7 +38,11 @@ class Job {
     call.tree = tree_->index();
     call.node = insert(*tree_, {{.offset = 0x10, .module = 0}, sample(0x20)});
     block_->context[7].handle = 0x4400;
-    block_->lock_wait[0] = {.thread = 99, .lock = 0x1000, .owner = kTid, .changes = 2};
+    calls::LockWait& wait = block_->lock_wait[0];
+    wait.thread = 99;
+    wait.lock = 0x1000;
+    wait.owner = kTid;
+    wait.changes = 2;
   }
   calls::Calls& block() { return *block_; }
   ThreadTree& tree() { return *tree_; }
