@@ -53,11 +53,6 @@ class Job {
   calls::Calls* block_ = nullptr;
 };
 
-std::vector<char> bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 TEST_CASE("what threads publish is read with the path of the last sample") {

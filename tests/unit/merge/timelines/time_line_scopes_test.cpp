@@ -33,6 +33,7 @@ Shape shape() {
                    {.parent = 5, .kind = ContextKind::call},
                    {.parent = 12, .flat = 7, .kind = ContextKind::procedure, .wait = kMpi},
                    {.parent = 13, .flat = 9, .kind = ContextKind::statement, .wait = kMpi}};
+  made.flat.resize(10);
   return made;
 }
 
@@ -59,12 +60,13 @@ TEST_CASE("what was not sampled between two calls is shown at the innermost scop
   CHECK(merge::scope_of(shape(), between(Region::kStart, 11)) == database::TimedScope{7, true});
 }
 
-TEST_CASE("variation looks at the program's procedures, none of them in communication") {
+TEST_CASE("variation looks at the program's procedures and loops, none of them in communication") {
   const waits::CallPaths paths = merge::call_paths(shape());
   CHECK(paths.parent[7] == 6);
   CHECK(paths.procedure[1] == 1);
   CHECK(paths.procedure[7] == 5);
-  for (const ContextId none : {0, 3, 5, 8, 11}) CHECK(paths.procedure[none] == waits::CallPaths::kNone);
+  CHECK(paths.procedure[5] == 10 + 5);  // behind all procedures
+  for (const ContextId none : {0, 3, 8, 11}) CHECK(paths.procedure[none] == waits::CallPaths::kNone);
 }
 
 TEST_CASE("hot procedures are the frames that enclose a context, up to communication's own") {

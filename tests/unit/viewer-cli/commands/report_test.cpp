@@ -56,7 +56,8 @@ TEST_CASE("The diagnosis names the blamed loop, the suspect, its ranks and what 
         R"(Uneven work in loop at spmv.c:90 in spmv: 41 % more work on ranks 3, 7. The others wait for that
 15 % of the time.
 
-21.4 % of the run is waiting (1 710 of 8 000 rank-seconds); 100 % of that in MPI_Allreduce.
+21.4 % of the run is waiting (1 710 of 8 000 rank-seconds); 100 % of that in MPI_Allreduce. It is
+1 230 s for late ranks and 480 s not divided without a trace.
 1 710 s of waiting happen inside the loop at solver.c:412 in cg_iterate, which takes equally long on
 all ranks: the cause is inside it.
   suspect  loop at spmv.c:90 in spmv   41 % more work on ranks 3, 7   explains 1 230 s

@@ -285,12 +285,14 @@ TEST_CASE(
 
 TEST_CASE("What the program did not mark is called an invocation, everywhere") {
   DrivenBrowser driven(100, 40, true, [](database::Example& example) {
-    example.experiment.trace.variations.front().marked = false;
+    database::Variation& variation = example.experiment.trace.variations.front();
+    variation.marked = false;
+    variation.context = example.experiment.contexts[variation.context].parent;  // of a loop they are iterations
   });
   INFO(driven.screen());
   CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
   driven.type("7");
-  CHECK(contains(driven.line(1), "Invocations of loop at main.cpp:140"));
+  CHECK(contains(driven.line(1), "Invocations of main at main.cpp"));
   driven.type(">>l");
   CHECK(contains(driven.screen(), "rank 0, at 500 ms, invocations 0–1: 70 % waiting"));
   driven.type("m");
