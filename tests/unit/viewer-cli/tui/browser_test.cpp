@@ -299,7 +299,8 @@ TEST_CASE("What the program did not mark is called an invocation, everywhere") {
   CHECK(contains(driven.screen(), "invocations above the median"));
   driven.type(
       "\x1b"
-      "8hh");
+      "8hhh");
+  INFO(driven.screen());
   CHECK(contains(driven.screen(), "rank 5, invocation 11"));
   for (const char* const tab : {"1", "7", "8"}) {
     driven.type(tab);
