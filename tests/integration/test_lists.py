@@ -109,7 +109,7 @@ class Lists(harness.Workspace):
                 listed = sum(seconds(row) for row, _ in rows)
                 self.assertLessEqual(listed, 1.01 * told + 1e-3)
                 self.assertGreaterEqual(listed, 0.8 * told)
-            self.assertLessEqual(len(self.rows(command)), len({(*shown(row["path"]), *shown(row.get("waiter_path", []))) for row in found}))
+            self.assertLessEqual(len(self.rows(command)), len({(*shown(row["path"]), *shown(row.get("waiter_path") or [])) for row in found}))
 
     def check_all(self, mpi, exchange):
         program = harness.PROGRAMS / f"sor_marked.{mpi}"
