@@ -76,7 +76,7 @@ class OneSidedWaits(harness.Workspace):
         for pattern in patterns:
             true = self.true.get(pattern, 0)
             sampled = sum(idle[function] for function in PATTERNS[pattern])
-            self.assertGreater(true, 0.05, (pattern, self.figures))
+            self.assertGreater(true, 0.02, (pattern, self.figures))
             self.assertGreater(sampled, 0.5 * true, (pattern, self.figures))
             self.assert_seconds(pattern, 0.75 * min(true, sampled), 1.1 * true + 0.02, f"{sampled} s idle")
 
