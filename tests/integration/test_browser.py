@@ -276,7 +276,7 @@ class Browser(unittest.TestCase):
         terminal.keys("b")
         terminal.wait_for("deepest balanced code around the wait")
         terminal.keys("b")
-        terminal.wait_for("ranks 3, 7 work too much here")
+        terminal.wait_for("ranks 3, 7 work more than the others")
 
     def test_another_size_at_any_time(self):
         terminal = self.terminal()
@@ -300,14 +300,14 @@ class Browser(unittest.TestCase):
         terminal.wait_for("WHAT MAKES THEM WAIT")
         before = sorted(self.folder.glob("run*"))
         terminal.keys("2", ">", ">")
-        terminal.wait_for("▼idle")
+        terminal.wait_for("▼wait")
         terminal.keys("q")
         terminal.wait_for("ended 0")
         self.assertEqual(sorted(self.folder.glob("run*")), before)
         again = self.terminal()
         again.wait_for("WHAT MAKES THEM WAIT")
         again.keys("2")
-        again.wait_for("▼idle")
+        again.wait_for("▼wait")
 
     def test_signals_give_the_terminal_back(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS,
