@@ -11,19 +11,19 @@
 using namespace culprit::mpi;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): parameter lists come in parentheses of their own
-#define CULPRIT_WRAPPER(function, parameters, arguments, ...)                  \
-  CULPRIT_EXPORT int function parameters {                                     \
-    static CULPRIT_REAL_CALL RealCall<int parameters> real{#function};         \
-    const auto next = real.get();                                              \
-    ObservedCall observed(__VA_ARGS__);                                        \
-    const void* const behind = reinterpret_cast<const void*>(next);            \
-    observed.begin(behind);                                                    \
-    const CallMark mark(observed.kind(), behind);                              \
-    static constexpr CallName name(#function);                                 \
-    observed.enter(mark, name);                                                \
-    const int result = observed.real(next) arguments;                          \
-    observed.exit(mark, result, number_of_call(#function));                    \
-    return result;                                                             \
+#define CULPRIT_WRAPPER(function, parameters, arguments, ...)          \
+  CULPRIT_EXPORT int function parameters {                             \
+    static CULPRIT_REAL_CALL RealCall<int parameters> real{#function}; \
+    const auto next = real.get();                                      \
+    ObservedCall observed(__VA_ARGS__);                                \
+    const void* const behind = reinterpret_cast<const void*>(next);    \
+    observed.begin(behind);                                            \
+    const CallMark mark(observed.kind(), behind);                      \
+    static constexpr CallName name(#function);                         \
+    observed.enter(mark, name);                                        \
+    const int result = observed.real(next) arguments;                  \
+    observed.exit(mark, result, number_of_call(#function));            \
+    return result;                                                     \
   }
 #define CULPRIT_CALL(name, parameters, arguments, ...)            \
   CULPRIT_WRAPPER(MPI_##name, parameters, arguments, __VA_ARGS__) \

@@ -54,8 +54,8 @@ void publish(std::uint64_t handle, const Context& known) {
   std::atomic_ref(all->contexts_lost).fetch_add(1, std::memory_order_relaxed);
 }
 
-/// The world's rank of a group's first process; negative where it has none: a session has no MPI_COMM_WORLD to
-/// name it by. Frees the group.
+/// The world's rank of a group's first process; negative where it has none: a session has no MPI_COMM_WORLD
+/// to name it by. Frees the group.
 int first_of(MPI_Group group) {
   int size = 0, initialized = 0;
   CULPRIT_MPI(PMPI_Group_size)(group, &size);

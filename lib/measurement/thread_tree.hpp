@@ -144,7 +144,8 @@ class alignas(4096) ThreadTree {
   /// Adds to that of the gap after the call at `from`, of root() after the thread's start, up to the one at
   /// `to`. Not while the handler may run in this thread.
   void count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept;
-  /// Adds to what the MPI calls at `node` moved, at the root where there is no room. Not while the handler may run in this thread.
+  /// Adds to what the MPI calls at `node` moved, at the root where there is no room. Not while the handler
+  /// may run in this thread.
   void count_calls(NodeIndex node, const CallValues& values) noexcept;
   /// Adds messages that were sent to the process with rank `rank` in MPI_COMM_WORLD by a communicator of so
   /// many members, as far as there is room. Not while the handler may run in this thread.

@@ -1,7 +1,9 @@
-// Two programs whose iterations are a loop that no procedure stands for, with the structure of well-known ones:
-//   hydro N: as LULESH, everything is inlined into main; each time step reduces its length, exchanges halos and works.
-//   solver N: as HPCG, a solver is called a few times for tests, then for the measured sets; its own loop iterates N
-//             times in each set.
+// Two programs whose iterations are a loop that no procedure stands for, with the structure of well-known
+// ones:
+//   hydro N: as LULESH, everything is inlined into main; each time step reduces its length, exchanges halos
+//            and works.
+//   solver N: as HPCG, a solver is called a few times for tests, then for the measured sets; its own loop
+//             iterates N times in each set.
 // Both spend about 4 ms per iteration, one rank more than the other.
 #include <mpi.h>
 #include <stdio.h>

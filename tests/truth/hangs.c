@@ -1,5 +1,6 @@
-/* Hangs in the way that its first argument names, and ends itself after as many seconds as the second one says. Calls whose
-   lines the test asks for are marked: the words after "here:" name them. tests/integration/test_stuck.py. */
+/* Hangs in the way that its first argument names, and ends itself after as many seconds as the second one
+   says. Calls whose lines the test asks for are marked: the words after "here:" name them.
+   tests/integration/test_stuck.py. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
@@ -47,7 +48,8 @@ NOINLINE static void mismatched_communicator(void) {
   MPI_Comm other;
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   if (rank == 0) MPI_Send(buffer, 8, MPI_BYTE, 1, 5, other);
-  if (rank == 1) MPI_Recv(buffer, 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: communicator */
+  if (rank == 1)
+    MPI_Recv(buffer, 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: communicator */
   MPI_Barrier(MPI_COMM_WORLD);
 }
 NOINLINE static void mismatched_requests(void) {
@@ -67,7 +69,8 @@ NOINLINE static void polls(void) {
 }
 
 NOINLINE static void wrong_root(void) {
-  MPI_Gather(buffer, 8, MPI_BYTE, buffer + kLarge, 8, MPI_BYTE, rank == 2 ? 1 : 0, MPI_COMM_WORLD); /* here: root */
+  const int root = rank == 2 ? 1 : 0;
+  MPI_Gather(buffer, 8, MPI_BYTE, buffer + kLarge, 8, MPI_BYTE, root, MPI_COMM_WORLD); /* here: root */
   MPI_Barrier(MPI_COMM_WORLD);
 }
 NOINLINE static void different_calls(void) {

@@ -61,8 +61,7 @@ double without_processor(const database::Contents& experiment) {
 }
 
 /// Of what was waited in calls beyond waiting for late ranks, the share of those with large messages.
-double share_of_transfers(const views::Figures& figures,
-                          const std::map<database::ContextId, double>& late) {
+double share_of_transfers(const views::Figures& figures, const std::map<database::ContextId, double>& late) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
   double transfers = 0, all = 0;

@@ -8,8 +8,8 @@
 
 namespace culprit::waits {
 
-/// The lengths of a time line's samples, inside MPI calls and outside. A sample of a sleep is many in one: where a program
-/// mostly sleeps, only those inside calls show what a single one is.
+/// The lengths of a time line's samples, inside MPI calls and outside. A sample of a sleep is many in one:
+/// where a program mostly sleeps, only those inside calls show what a single one is.
 class SampleLengths {
  public:
   void add(std::uint64_t ns) {

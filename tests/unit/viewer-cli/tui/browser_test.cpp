@@ -287,7 +287,8 @@ TEST_CASE("What the program did not mark is called an invocation, everywhere") {
   DrivenBrowser driven(100, 40, true, [](database::Example& example) {
     database::Variation& variation = example.experiment.trace.variations.front();
     variation.marked = false;
-    variation.context = example.experiment.contexts[variation.context].parent;  // of a loop they are iterations
+    variation.context =
+        example.experiment.contexts[variation.context].parent;  // of a loop they are iterations
   });
   INFO(driven.screen());
   CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
