@@ -299,9 +299,10 @@ std::string communication_summary(const database::Contents& experiment, const st
   std::string text =
       keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), unicode));
   if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
-  text += ". They sent " + keep(bytes(static_cast<double>(all.sent))) + " and received " +
-          keep(bytes(static_cast<double>(all.received))) + '.';
-  return text;
+  text += ". They sent " + keep(bytes(static_cast<double>(all.sent)));
+  if (!counted_without_trace(experiment))  // else of what is received only a part is counted
+    text += " and received " + keep(bytes(static_cast<double>(all.received)));
+  return text + '.';
 }
 
 std::string communication_note(const database::Contents& experiment) {
