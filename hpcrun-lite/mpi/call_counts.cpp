@@ -13,7 +13,7 @@ std::uint64_t word(int value) {
   return static_cast<std::uint32_t>(value);
 }
 
-/// Who a partner is. Communicators are told apart by their size and by their first and last member: to look
+/// Who a partner is. A communicator is known by its size and its first and last member: to look
 /// at all members would take too long where there are many. A session has no MPI_COMM_WORLD to name ranks by.
 void identify(CulpritPartnerCount& partner, MPI_Comm comm, int peer) {
   partner.rank = -1;

@@ -16,7 +16,8 @@
 // tells without following every request.
 namespace culprit::mpi {
 
-/// Calls are handed over to the tree after so many of them: a killed process loses fewer of each call path.
+/// Calls of one path are added to the tree this many at a time: a killed process loses fewer than that of
+/// each path.
 inline constexpr std::uint32_t kHandedOver = 256;
 
 inline std::size_t partner_place(std::uint64_t comm, int peer) {

@@ -148,7 +148,7 @@ TEST_CASE("stretches and the samples in them are told, live and sealed") {
   CHECK(stretch_at(find(thread, {call(100), call(101), sample(4)})) == Stretch{Stretch::kInCall});
 }
 
-TEST_CASE("what MPI calls moved is told, live and sealed") {
+TEST_CASE("what MPI calls moved is read back, from live and from sealed files") {
   const Directory directory;
   const auto path = directory / "a.culprit";
   File file(path, process());
