@@ -14,7 +14,7 @@
  * its own memory, so any number of threads may log (truth_open, truth_rank and truth_write: the main thread
  * only). Communicators, windows and operations are known by numbers that the program chooses: 0 is
  * MPI_COMM_WORLD; an operation's number is unique on its rank, and 0 for what begins and ends in one call.
- * Ranks are those of MPI_COMM_WORLD. The file's syntax is described in truth.py. */
+ * Ranks are those of MPI_COMM_WORLD. The file's syntax is described in truth_logs.py. */
 #ifndef TRUTH_LOG_H
 #define TRUTH_LOG_H
 
