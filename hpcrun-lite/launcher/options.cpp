@@ -179,23 +179,26 @@ int own_words(int argc, char** argv) {
   return argc;
 }
 
-}  // namespace
-
-std::optional<Options> read_options(int argc, char** argv) {
-  CLI::App app{kExamples, "hpcrun-lite"};
-  app.formatter(std::make_shared<OptionList>());
-  app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
-  Options options;
+/// Options of the command line that are checked and converted later.
+struct Given {
   std::vector<std::string> events;
-  bool list = false;
   std::string limit;
+  bool list = false;
+};
+
+void read_environment(Options& options) {
   options.trace = is_set("CULPRIT_TRACE");
   options.output = environment("CULPRIT_OUTPUT");
   options.ranks = environment("CULPRIT_RANKS");
   options.delay = is_set("CULPRIT_DELAY");
   options.quiet = is_set("CULPRIT_QUIET");
   options.verbose = is_set("CULPRIT_VERBOSE");
-  app.add_option("-e,--event", events,
+}
+
+void declare_options(CLI::App& app, Options& options, Given& given) {
+  app.formatter(std::make_shared<OptionList>());
+  app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
+  app.add_option("-e,--event", given.events,
                  "EVENT[@PERIOD|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" "
                  "comes first), "
                  "CPUTIME, an event of the kernel (perf::PAGE-FAULTS) or of PAPI (PAPI_TOT_CYC); PERIOD in "
@@ -211,15 +214,25 @@ std::optional<Options> read_options(int argc, char** argv) {
   app.add_flag("-t,--trace", options.trace,
                "Also record time lines: when each sample was taken, and each MPI call with what it moved "
                "(CULPRIT_TRACE)");
-  app.add_option("--trace-limit", limit,
+  app.add_option("--trace-limit", given.limit,
                  "Stop a process's time lines at this size, such as 500M; default 2G "
                  "(CULPRIT_TRACE_LIMIT)");
   app.add_flag("--delay", options.delay,
                "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");
-  app.add_flag("--list-events", list, "Print the events that work here, each tried");
+  app.add_flag("--list-events", given.list, "Print the events that work here, each tried");
   app.add_flag("-q,--quiet", options.quiet, "No summary line (CULPRIT_QUIET)");
   app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
+}
+
+}  // namespace
+
+std::optional<Options> read_options(int argc, char** argv) {
+  CLI::App app{kExamples, "hpcrun-lite"};
+  Options options;
+  Given given;
+  read_environment(options);
+  declare_options(app, options, given);
   const int own = own_words(argc, argv);
   try {
     app.parse(own, argv);
@@ -229,18 +242,18 @@ std::optional<Options> read_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw Failure(kUsage, "usage: " + spelling::explain(app, error, "hpcrun-lite --help"));
   }
-  if (list) {
+  if (given.list) {
     print::TextStream out(std::cout);
     list_events(out);
     out.flush();
     return std::nullopt;
   }
-  if (!limit.empty() && !options.trace) {
+  if (!given.limit.empty() && !options.trace) {
     throw Failure(kUsage, "--trace-limit: there is no trace to limit (add --trace)");
   }
   if (options.trace)
-    options.trace_limit = trace_limit(limit.empty() ? environment("CULPRIT_TRACE_LIMIT") : limit);
-  options.events = events.empty() ? environment("CULPRIT_EVENTS") : join(events);
+    options.trace_limit = trace_limit(given.limit.empty() ? environment("CULPRIT_TRACE_LIMIT") : given.limit);
+  options.events = given.events.empty() ? environment("CULPRIT_EVENTS") : join(given.events);
   const runtime::EventList event_list = read_events(options.events);
   if (!options.ranks.empty()) check_ranks(options.ranks);
   const int first = own < argc && std::string(argv[own]) == "--" ? own + 1 : own;

@@ -111,6 +111,8 @@ class SealedReader {
   void read_threads(Decoder in);
   template <Joining kJoining>
   void read_tree(std::uint32_t index);
+  [[nodiscard]] bool can_hold(std::size_t bytes, const TreeSize& size) const;
+  void make_room(ThreadProfile& thread, const TreeSize& size);
   void read_tree_by_pext(std::uint32_t index);
   template <Joining kJoining>
   void read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) const;
@@ -342,17 +344,12 @@ void SealedReader::read_threads(Decoder in) {
   }
 }
 
-template <Joining kJoining>
-void SealedReader::read_tree(std::uint32_t index) {
-  BasicDecoder<kJoining> in = section<kJoining>(SectionType::tree, index, "a tree");
-  ThreadProfile& thread = result_.threads[index];
-  const TreeSize size = sizes_[index];
-  // A node takes two bytes at least, a cell three, and an event two: the counts cannot ask for more than is
-  // there.
-  if (size.nodes == 0 || size.nodes > in.remaining() / 2 ||
-      size.cells > in.remaining() / (3 + 2 * event_columns_)) {
-    in.fail("is shorter than its node count says");
-  }
+/// A node takes two bytes at least, a cell three, and an event two: counts cannot ask for more than is there.
+bool SealedReader::can_hold(std::size_t bytes, const TreeSize& size) const {
+  return size.nodes != 0 && size.nodes <= bytes / 2 && size.cells <= bytes / (3 + 2 * event_columns_);
+}
+
+void SealedReader::make_room(ThreadProfile& thread, const TreeSize& size) {
   thread.nodes.resize(size.nodes);
   thread.cell.resize(size.nodes);
   thread.cells.reserve(size.cells);
@@ -362,6 +359,15 @@ void SealedReader::read_tree(std::uint32_t index) {
   // goes there.
   path_.resize(std::size_t{size.nodes} + 1);
   path_[0] = cct::kNoNode;
+}
+
+template <Joining kJoining>
+void SealedReader::read_tree(std::uint32_t index) {
+  BasicDecoder<kJoining> in = section<kJoining>(SectionType::tree, index, "a tree");
+  ThreadProfile& thread = result_.threads[index];
+  const TreeSize size = sizes_[index];
+  if (!can_hold(in.remaining(), size)) in.fail("is shorter than its node count says");
+  make_room(thread, size);
   // Where they lie, no store into one of them can change; compilers cannot know that of members.
   cct::Node* const nodes = thread.nodes.data();
   std::uint32_t* const cell_of = thread.cell.data();

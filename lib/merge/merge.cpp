@@ -1,6 +1,5 @@
 #include "merge/merge.hpp"
 
-#include "blame/one_sided.hpp"
 #include "cct/message.hpp"
 #include "database/writer.hpp"
 #include "exchange/message_exchange.hpp"
@@ -9,8 +8,7 @@
 #include "merge/attribution/roles.hpp"
 #include "merge/attribution/sources.hpp"
 #include "merge/diagnosis/diagnose.hpp"
-#include "merge/diagnosis/gaps.hpp"
-#include "merge/diagnosis/schedules.hpp"
+#include "merge/diagnosis/gathered_facts.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/idleness/waiting.hpp"
 #include "merge/input/divide.hpp"
@@ -31,7 +29,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <new>
 #include <optional>
 #include <span>
@@ -113,59 +110,6 @@ void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& acc
   }
 }
 
-/// Tells rows of one-sided communication, and its stamps, of which ranks and hosts their locations are.
-void place(std::vector<blame::EpochRow>& rows, std::vector<blame::EpochStamp>& stamps,
-           const database::EachLocation& locations) {
-  if (rows.empty() && stamps.empty()) return;
-  struct Place {
-    std::int32_t rank = -1;
-    std::string host;
-  };
-  std::map<std::uint32_t, Place> places;  // of those that are asked for: mostly few
-  for (const blame::EpochRow& row : rows) places.try_emplace(row.location);
-  for (const blame::EpochStamp& stamp : stamps) places.try_emplace(stamp.location);
-  std::uint32_t next = 0;
-  auto wanted = places.begin();
-  locations([&](const database::Location& location) {
-    if (wanted == places.end() || wanted->first != next++) return;
-    wanted->second = {.rank = location.rank, .host = location.host};
-    ++wanted;
-  });
-  for (blame::EpochRow& row : rows) row.rank = places.at(row.location).rank;
-  std::map<std::string, std::uint32_t> hosts;
-  for (blame::EpochStamp& stamp : stamps) {
-    const Place& at = places.at(stamp.location);
-    stamp.rank = at.rank;
-    stamp.host = hosts.try_emplace(at.host, static_cast<std::uint32_t>(hosts.size())).first->second;
-  }
-}
-
-/// Collective: sets the waits of rank 0's experiment, and what its quality says of them.
-void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                const database::EachLocation& locations, database::Experiment& experiment) {
-  cct::MessageWriter message;
-  message.values(accumulation.epochs());
-  message.values(accumulation.stamps());
-  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
-  together(comm, [&] {
-    if (comm.rank() != 0) return;
-    std::vector<blame::EpochRow> rows;
-    std::vector<blame::EpochStamp> stamps;
-    for (const exchange::Bytes& bytes : all) {
-      cct::MessageReader reader(bytes);
-      const auto some_rows = reader.values<blame::EpochRow>();
-      rows.insert(rows.end(), some_rows.begin(), some_rows.end());
-      const auto some_stamps = reader.values<blame::EpochStamp>();
-      stamps.insert(stamps.end(), some_stamps.begin(), some_stamps.end());
-    }
-    place(rows, stamps, locations);
-    blame::Approximation approximation = blame::approximate_waits(rows, stamps);
-    experiment.waits = std::move(approximation.waits);
-    experiment.quality.unclassified_wait_ns = approximation.unclassified_ns;
-    experiment.quality.excess_wait_ns = approximation.excess_ns;
-  });
-}
-
 /// Collective: ends the tiles; the values in them by thread.
 const database::TileValues& end_tiles(database::Writer& writer, const Shape& shape) {
   std::vector<database::ContextId> parents;
@@ -200,19 +144,30 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
     outcome.problems.push_back(message.text());
 }
 
-/// Rank 0: everything that the database says beside values, summaries, blame, locations and modules.
-database::Experiment describe(const Survey& survey, const Options& options, const Roles& roles,
-                              const Columns& columns, Attribution&& attribution, Summaries& summaries) {
+/// What code was sampled, and who ran it. Rank 0's; every rank has `structure` and `shape`.
+struct SampledCode {
+  RecoveredStructure structure;
+  Attribution attribution;
+  Roles roles;
+  Shape shape;
+};
+
+/// Rank 0, which gives up the attribution and the summaries: everything that the database says beside values,
+/// summaries, blame and locations.
+database::Experiment describe(const Survey& survey, const Options& options, SampledCode& code,
+                              Summaries& summaries) {
+  Attribution& attribution = code.attribution;
   database::Experiment experiment;
   experiment.run = describe_run(survey.processes, options.blame);
   experiment.quality = judge_quality(survey, attribution, summaries.contexts);
-  experiment.metrics = describe_metrics(survey.processes, columns);
-  experiment.roles = roles.roles;
+  experiment.metrics = describe_metrics(survey.processes, code.shape.columns);
+  experiment.roles = code.roles.roles;
   experiment.strings = std::move(attribution.strings);
   experiment.contexts = std::move(attribution.contexts);
   experiment.flat = std::move(attribution.flat);
   experiment.context_summaries = std::move(summaries.contexts);
   experiment.flat_summaries = std::move(summaries.flat);
+  experiment.modules = describe_modules(survey.processes, survey.shared, code.structure, experiment);
   return experiment;
 }
 
@@ -297,6 +252,85 @@ Survey survey_rest(exchange::Communicator& comm, const Options& options, const L
   return found;
 }
 
+/// Collective: rank 0 attributes the tree of the first pass, and sends the others its shape.
+SampledCode recover_code(exchange::Communicator& comm, const Options& options, const IdleRules& rules,
+                         const Survey& found, const Progress& progress) {
+  Phase recovering(comm, progress, "structure", found.shared.modules.size());
+  std::vector<Place> routines;
+  together(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
+  SampledCode code{.structure = recover_structure(comm, found.shared, routines, options.loops,
+                                                  options.structure_cache, [&] { recovering.step(); }),
+                   .attribution = {},
+                   .roles = {},
+                   .shape = {}};
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    code.attribution = attribute(found.shared, code.structure, rules, options.replace_prefix);
+    const auto waiting = find_waiting(code.attribution, rules, executables_of(found.processes));
+    code.shape =
+        shape_of(code.attribution, waiting, {.events = further_events(found.processes), .traced = {}});
+    code.shape.segments = chosen_segments(code.attribution, options.segments);
+    code.roles = find_roles(found.processes, found.shared.modules, code.structure);
+  });
+  broadcast(comm, code.shape);
+  return code;
+}
+
+struct TracedRun {
+  TimeLineFindings findings;
+  std::vector<std::string> problems;  ///< of this rank's traces, a line each
+};
+
+/// Collective: analyses the time lines, where there are any.
+TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, const Partition& partition,
+                         const database::EachLocation& each_location, const cct::SharedTree& shared,
+                         const Shape& shape) {
+  std::vector<database::Location> locations;  // these grow with the number of time lines anyway
+  together(comm, [&] {
+    if (comm.rank() != 0 || !partition.traced()) return;
+    each_location([&](const database::Location& location) { locations.push_back(location); });
+  });
+  TimeLines lines = open_time_lines(partition, shared, shape);
+  TracedRun run{
+      .findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options)),
+      .problems = std::move(lines.problems)};
+  for (const auto& [file, why] : *lines.broken_off)
+    run.problems.emplace_back(file).append(": ").append(why).append("; what lies before the damage is used");
+  return run;
+}
+
+/// Collective: sets on rank 0 what the wrappers counted of MPI calls, and what recording calls took.
+void describe_calls(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                    database::Experiment& experiment) {
+  experiment.communication.calls = accumulation.calls().gather(comm);
+  experiment.communication.partners = add_up_partners(
+      exchange::items_at_root(comm, std::span<const waits::PartnerSum>(accumulation.partners())));
+  experiment.quality.tracing_ns = comm.all_sum(accumulation.tracing_ns());
+}
+
+/// Rank 0: sets what the time lines show, where that is sound.
+void adopt(TimeLineFindings&& traced, const Survey& survey, const Options& options,
+           database::Experiment& experiment, std::vector<std::string>& problems) {
+  if (std::move(traced).adopt_into(experiment, survey.processes.threads())) return;
+  problems.push_back(options.measurement.string() +
+                     ": the time lines contradict each other; waits, causes, variation and critical path "
+                     "from traces are left out (measure again)");
+}
+
+/// Collective: what happened, on every rank. `problems`: further ones, of rank 0.
+Outcome conclude(exchange::Communicator& comm, const Survey& survey, const Options& options,
+                 const database::Experiment& experiment, const std::vector<std::string>& problems,
+                 bool private_for_inputs) {
+  Outcome outcome;
+  together(comm, [&] {
+    if (comm.rank() == 0) outcome = judge(survey, options, experiment);
+  });
+  outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
+  outcome.private_for_inputs = private_for_inputs;
+  broadcast(comm, outcome);
+  return outcome;
+}
+
 /// Collective: merges all files but those that are lost. Throws FilesLost where further ones are.
 Outcome merge_rest(exchange::Communicator& comm, const Options& options, const IdleRules& rules,
                    const Lost& lost, const Progress& progress) {
@@ -306,101 +340,55 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   Provenance provenance;
   const Survey found = survey_rest(comm, options, lost, progress, provenance);
   check_survey(comm, found, options);
+  SampledCode code = recover_code(comm, options, rules, found, progress);
+  Shape& shape = code.shape;
 
-  // What code are they? On rank 0, which then tells the others as much as they need.
-  Phase recovering(comm, progress, "structure", found.shared.modules.size());
-  std::vector<Place> routines;
-  together(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
-  const RecoveredStructure structure = recover_structure(comm, found.shared, routines, options.loops,
-                                                         options.structure_cache, [&] { recovering.step(); });
-  Attribution attribution;
-  Roles roles;
-  Shape shape;
-  together(comm, [&] {
-    if (!root) return;
-    attribution = attribute(found.shared, structure, rules, options.replace_prefix);
-    const auto waiting = find_waiting(attribution, rules, executables_of(found.processes));
-    shape = shape_of(attribution, waiting, {.events = further_events(found.processes), .traced = {}});
-    shape.segments = chosen_segments(attribution, options.segments);
-    roles = find_roles(found.processes, found.shared.modules, structure);
-  });
-  broadcast(comm, shape);
-
-  // Time lines, where there are any; what they tell are values, too.
+  // Time lines; what they show are values, too.
   std::optional<database::Writer> writer;
   if (!options.dry_run) writer.emplace(comm, options.output);
-  const Partition partition(comm, found.processes, roles);
-  TimeLines lines;
-  const database::EachLocation each_location = describe_locations(found.processes, roles);
-  std::vector<database::Location> locations;  // these grow with the number of time lines anyway
+  const Partition partition(comm, found.processes, code.roles);
+  const database::EachLocation each_location = describe_locations(found.processes, code.roles);
   Phase analysing(comm, progress, "time lines", 1);
-  together(comm, [&] {
-    if (!root || !partition.traced()) return;
-    each_location([&](const database::Location& location) { locations.push_back(location); });
-  });
-  lines = open_time_lines(partition, found.shared, shape);
-  TimeLineFindings traced =
-      analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options));
-  lines.processes.clear();
-  for (const auto& [file, why] : *lines.broken_off)
-    lines.problems.emplace_back(file).append(": ").append(why).append(
-        "; what lies before the damage is used");
+  TracedRun traced = analyse_traces(comm, options, partition, each_location, found.shared, shape);
   analysing.step();
-  locations = {};
-  shape.columns.traced = traced.values.names;
+  shape.columns.traced = traced.findings.values.names;
   if (shape.columns.traced.empty() && found.counts_calls) shape.columns.traced = call_metrics();
-  const Plan plan(shape, found.valued, traced.values.contexts);
-  ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(), &traced.values);
+  const Plan plan(shape, found.valued, traced.findings.values.contexts);
+  ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(),
+                                  &traced.findings.values);
 
   // Second pass: values, per thread, then reduced over all.
   Phase accumulating(comm, progress, "values", partition.files());
   accumulate_values(comm, partition, found.shared, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
   Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
-  mark_lone_waits(comm, accumulation, attribution.contexts);
+  mark_lone_waits(comm, accumulation, code.attribution.contexts);
 
   // Who is to blame, and the rest of the database.
   Phase writing(comm, progress, "writing", 1);
   database::Experiment experiment;
   together(comm, [&] {
-    if (!root) return;
-    experiment = describe(found, options, roles, shape.columns, std::move(attribution), summaries);
-    experiment.modules = describe_modules(found.processes, found.shared, structure, experiment);
+    if (root) experiment = describe(found, options, code, summaries);
   });
-  find_waits(comm, accumulation, each_location, experiment);
-  find_machine(comm, accumulation.schedules(), each_location, experiment);
-  find_gaps(comm, accumulation.gaps(), summaries, experiment);
-  experiment.communication.calls = accumulation.calls().gather(comm);
-  experiment.communication.partners = add_up_partners(
-      exchange::items_at_root(comm, std::span<const waits::PartnerSum>(accumulation.partners())));
-  experiment.quality.tracing_ns = comm.all_sum(accumulation.tracing_ns());
-  std::vector<std::string> problems = vain_segments(options, shape, traced);
+  gather_facts(comm, accumulation, summaries, each_location, experiment);
+  describe_calls(comm, accumulation, experiment);
+  std::vector<std::string> problems = vain_segments(options, shape, traced.findings);
   files::Readership readership;
   together(comm, [&] {
-    if (root) readership = add_sources(options, provenance, found, experiment, problems);
-  });
-  together(comm, [&] {
-    if (!root || std::move(traced).adopt_into(experiment, found.processes.threads())) return;
-    problems.push_back(options.measurement.string() +
-                       ": the time lines contradict each other; waits, causes, variation and critical path "
-                       "from traces are left out (measure again)");
+    if (!root) return;
+    readership = add_sources(options, provenance, found, experiment, problems);
+    adopt(std::move(traced.findings), found, options, experiment, problems);
   });
   bool private_for_inputs = false;
   if (writer) {
     WorkByThread work(comm, *writer, end_tiles(*writer, shape));
-    diagnose(work, experiment, roles.of, summaries, options.blame);
+    diagnose(work, experiment, code.roles.of, summaries, options.blame);
     writer->add_experiment(experiment, each_location);
     private_for_inputs = writer->finish(readership);
   }
-  const std::vector<std::string> unused = gather_lines(comm, lines.problems);
+  const std::vector<std::string> unused = gather_lines(comm, traced.problems);
   problems.insert(problems.end(), unused.begin(), unused.end());
-  Outcome outcome;
-  together(comm, [&] {
-    if (root) outcome = judge(found, options, experiment);
-  });
-  outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
-  outcome.private_for_inputs = private_for_inputs;
-  broadcast(comm, outcome);
+  Outcome outcome = conclude(comm, found, options, experiment, problems, private_for_inputs);
   writing.step();
   return outcome;
 }

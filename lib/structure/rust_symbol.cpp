@@ -452,6 +452,16 @@ class Reader {
         write("*");
         string();
         break;
+      case 'B':
+        back_reference(begin, [this] { constant(); });
+        break;
+      default:
+        composite_constant(letter);
+    }
+  }
+
+  void composite_constant(char letter) {
+    switch (letter) {
       case 'R':
       case 'Q':
         if (letter == 'R' && eat('e')) {
@@ -473,9 +483,6 @@ class Reader {
         break;
       case 'V':
         variant();
-        break;
-      case 'B':
-        back_reference(begin, [this] { constant(); });
         break;
       default:
         throw Refused();

@@ -16,19 +16,8 @@ enum Operands : std::uint8_t {
   kImm64 = 16,  // 32 bits without REX.W
 };
 
-std::uint8_t one_byte_operands(int code) noexcept {
-  if (code < 0x40) {
-    const int column = code & 7;
-    if (column < 4) return kModRm;
-    return column == 4 ? kImm8 : column == 5 ? kImm32 : kBad;
-  }
-  if (code >= 0x50 && code < 0x60) return kNone;
-  if (code >= 0x70 && code < 0x80) return kImm8;
-  if (code >= 0x84 && code < 0x90) return kModRm;
-  if (code >= 0x90 && code < 0xa0) return code == 0x9a ? kBad : kNone;
-  if (code >= 0xb0 && code < 0xb8) return kImm8;
-  if (code >= 0xb8 && code < 0xc0) return kImm64;
-  if ((code >= 0xd0 && code < 0xd4) || (code >= 0xd8 && code < 0xe0)) return kModRm;
+/// Of the opcodes outside the ranges of one_byte_operands().
+std::uint8_t single_operands(int code) noexcept {
   switch (code) {
     case 0x63:
     case 0xf6:  // with an immediate for two of its operations
@@ -77,6 +66,22 @@ std::uint8_t one_byte_operands(int code) noexcept {
     default:
       return code >= 0xe0 && code < 0xe4 ? kImm8 : kBad;
   }
+}
+
+std::uint8_t one_byte_operands(int code) noexcept {
+  if (code < 0x40) {
+    const int column = code & 7;
+    if (column < 4) return kModRm;
+    return column == 4 ? kImm8 : column == 5 ? kImm32 : kBad;
+  }
+  if (code >= 0x50 && code < 0x60) return kNone;
+  if (code >= 0x70 && code < 0x80) return kImm8;
+  if (code >= 0x84 && code < 0x90) return kModRm;
+  if (code >= 0x90 && code < 0xa0) return code == 0x9a ? kBad : kNone;
+  if (code >= 0xb0 && code < 0xb8) return kImm8;
+  if (code >= 0xb8 && code < 0xc0) return kImm64;
+  if ((code >= 0xd0 && code < 0xd4) || (code >= 0xd8 && code < 0xe0)) return kModRm;
+  return single_operands(code);
 }
 
 std::uint8_t two_byte_operands(int code) noexcept {
@@ -258,6 +263,10 @@ class Decoder {
     if (opcode_ >= 0x70 && opcode_ < 0x80) return Kind::branch;
     if (opcode_ >= 0x91 && opcode_ < 0x98) return written((opcode_ & 7) | (rex_ & 1) << 3);  // xchg
     if (opcode_ >= 0xb8 && opcode_ < 0xc0) return written(low | (rex_ & 1) << 3);
+    return single_kind(operation);
+  }
+
+  Kind single_kind(int operation) noexcept {
     switch (opcode_) {
       case 0x68:
       case 0x6a:

@@ -124,26 +124,34 @@ Json causes_json(const database::Contents& experiment) {
   return to_json(experiment, table);
 }
 
+namespace {
+
+std::string introduce_causes(const database::Contents& experiment, std::uint64_t whole_ns, bool unicode) {
+  const double whole = static_cast<double>(whole_ns);
+  std::string text =
+      "What made ranks wait, of " + keep(duration(seconds_of(whole_ns), unicode)) + " in all (" +
+      keep(percent(static_cast<double>(experiment.trace().unattributed_ns) / whole)) +
+      " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
+  if (const std::optional<CommonCause> common = common_cause(experiment)) {
+    text += ' ' + keep(percent(static_cast<double>(common->who.sum()) / whole)) + " come from " +
+            common_cause_phrase(experiment, *common, kWholeName, unicode) + '.';
+  }
+  return text;
+}
+
+}  // namespace
+
 List causes_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "causes", .title = "CAUSES", .amount = "cost others"};
   const std::vector<Cause> causes = causes_by_scope(experiment);
-  const std::uint64_t unattributed = experiment.trace().unattributed_ns;
-  list.whole_ns = unattributed;
+  list.whole_ns = experiment.trace().unattributed_ns;
   for (const Cause& cause : causes) list.whole_ns += cause.cost_ns();
   if (list.whole_ns == 0) {
     list.introduction = no_waits_phrase(experiment);
     return list;
   }
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
-  list.introduction =
-      "What made ranks wait, of " + time(list.whole_ns) + " in all (" +
-      keep(percent(static_cast<double>(unattributed) / static_cast<double>(list.whole_ns))) +
-      " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
-  if (const std::optional<CommonCause> common = common_cause(experiment)) {
-    list.introduction +=
-        ' ' + keep(percent(static_cast<double>(common->who.sum()) / static_cast<double>(list.whole_ns))) +
-        " come from " + common_cause_phrase(experiment, *common, kWholeName, options.unicode) + '.';
-  }
+  list.introduction = introduce_causes(experiment, list.whole_ns, options.unicode);
   const CauseConfidence confidence(experiment);
   const WaitersOf waiters_of(experiment);
   // Who waited in the call that is named: where most of the row's cost was waited for.

@@ -178,10 +178,12 @@ std::string quality_text(const database::Contents& experiment) {
   return text + '.';
 }
 
-std::vector<std::string> quality_warnings(const database::Contents& experiment) {
+namespace {
+
+/// Calls warn(text) with each thing to say.
+template <typename Warn>
+void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   const database::Quality& quality = experiment.quality;
-  std::vector<std::string> lines;
-  const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
   if (quality.cut_short > 0) {
     warn((quality.cut_short == 1 ? std::string("1 process was")
                                  : grouped(static_cast<double>(quality.cut_short)) + " processes were") +
@@ -211,6 +213,10 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
          " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
          "knows less of them.");
   }
+}
+
+template <typename Warn>
+void warn_of_traces(const database::Contents& experiment, const Warn& warn) {
   const std::uint64_t untraced =
       experiment.run.ranks - std::min<std::uint64_t>(experiment.run.ranks, experiment.trace().traced);
   if (experiment.trace().traced > 0 && untraced > 0) {
@@ -231,6 +237,11 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
          unmatched_text(experiment.trace().unmatched) + "); their waits are missing.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
+}
+
+template <typename Warn>
+void warn_of_unnamed_code(const database::Contents& experiment, const Warn& warn) {
+  const database::Quality& quality = experiment.quality;
   if (partial_share(experiment) > kManyPartial) {
     warn(percent(partial_share(experiment)) +
          " of the time lies in partial unwinds (under <partial>); `info` " +
@@ -243,6 +254,16 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   if (const std::string unread = unread_modules(experiment); !unread.empty())
     warn("no names for the procedures of " + unread +
          ". Merge again where the files are those that were measured.");
+}
+
+}  // namespace
+
+std::vector<std::string> quality_warnings(const database::Contents& experiment) {
+  std::vector<std::string> lines;
+  const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
+  warn_of_samples(experiment, warn);
+  warn_of_traces(experiment, warn);
+  warn_of_unnamed_code(experiment, warn);
   // Of a program that waits sampling takes a large part of little CPU time.
   if (const auto [share, of] = sampling_share(experiment); share > kCostly && costs_processors(experiment)) {
     warn("sampling itself took " + percent(share) + " of the " + of +

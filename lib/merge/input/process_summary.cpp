@@ -47,6 +47,26 @@ std::shared_ptr<const cct::ModuleKey> Summarizer::share(const cct::ModuleKey& ke
   return known;
 }
 
+namespace {
+
+/// All but the executable.
+Launch launch_of(const measurement::ProcessInfo& process) {
+  return {.host = process.host,
+          .run_id = process.run_id,
+          .mpi = process.mpi,
+          .program = process.program,
+          .directory = process.directory,
+          .arguments = process.arguments,
+          .world_size = process.world_size,
+          .whole_world = process.whole_world,
+          .events = process.events,
+          .has_realtime = process.has_realtime,
+          .notes = process.notes,
+          .executable = {}};
+}
+
+}  // namespace
+
 ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::string path,
                                      std::uint64_t bytes) {
   const measurement::ProcessInfo& process = file.process;
@@ -66,18 +86,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
                          .trace_lost = file.process.traced && traced == 0,
                          .flaws = {},
                          .threads = {}};
-  Launch launch{.host = process.host,
-                .run_id = process.run_id,
-                .mpi = process.mpi,
-                .program = process.program,
-                .directory = process.directory,
-                .arguments = process.arguments,
-                .world_size = process.world_size,
-                .whole_world = process.whole_world,
-                .events = process.events,
-                .has_realtime = process.has_realtime,
-                .notes = process.notes,
-                .executable = {}};
+  Launch launch = launch_of(process);
   for (const measurement::Module& module : file.modules) {
     if (module.executable) launch.executable = module.key;
     if (!module.no_unwind && module.bridged == 0 && module.partial == 0) continue;

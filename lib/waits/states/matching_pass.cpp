@@ -328,6 +328,35 @@ class Pass {
       case OperationKind::probe:
         messages_.probe(call, operation);
         break;
+      case OperationKind::neighbors:
+        neighbors_.observe(call, operation);
+        break;
+      case OperationKind::barrier:
+      case OperationKind::one_to_all:
+      case OperationKind::all_to_one:
+      case OperationKind::all_to_all:
+      case OperationKind::prefix:
+      case OperationKind::create:
+      case OperationKind::free:
+      case OperationKind::file_access:
+        collectives_.observe(call, operation);
+        break;
+      case OperationKind::initialize:
+        result_.store.initializes(call.id);
+        collectives_.observe(call, operation);
+        break;
+      case OperationKind::finalize:
+        result_.store.finalizes(call.id);
+        collectives_.observe(call, operation);
+        break;
+      default:
+        dispatch_one_sided(call, operation);
+        break;
+    }
+  }
+
+  void dispatch_one_sided(const CallSite& call, const Operation& operation) {
+    switch (operation.kind) {
       case OperationKind::put:
       case OperationKind::get:
       case OperationKind::accumulate:
@@ -348,9 +377,6 @@ class Pass {
         collectives_.observe(call, operation);
         active_target_.fence(call, operation);
         break;
-      case OperationKind::neighbors:
-        neighbors_.observe(call, operation);
-        break;
       case OperationKind::start:
         active_target_.start(call, operation);
         break;
@@ -362,24 +388,6 @@ class Pass {
         break;
       case OperationKind::wait:
         active_target_.wait(call, operation);
-        break;
-      case OperationKind::barrier:
-      case OperationKind::one_to_all:
-      case OperationKind::all_to_one:
-      case OperationKind::all_to_all:
-      case OperationKind::prefix:
-      case OperationKind::create:
-      case OperationKind::free:
-      case OperationKind::file_access:
-        collectives_.observe(call, operation);
-        break;
-      case OperationKind::initialize:
-        result_.store.initializes(call.id);
-        collectives_.observe(call, operation);
-        break;
-      case OperationKind::finalize:
-        result_.store.finalizes(call.id);
-        collectives_.observe(call, operation);
         break;
       default:
         break;
