@@ -21,7 +21,7 @@ void say(const std::string& line) {
 }
 
 /// What does not make the result worse than it says it is.
-void tell_remarks(const database::Quality& quality) {
+void print_remarks(const database::Quality& quality) {
   if (quality.slowed > 0) {
     say(
         fmt::format("sampling cost more than it may (a tenth of a thread's time, a twentieth of the "
@@ -48,7 +48,7 @@ int status_of(const merge::Outcome& outcome) {
   return outcome.degraded() ? kDegraded : 0;
 }
 
-void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
+void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
   const std::size_t listed =
       line.verbose ? outcome.problems.size() : std::min(outcome.problems.size(), kProblemsListed);
   for (std::size_t i = 0; i < listed; ++i) say(outcome.problems[i]);
@@ -64,7 +64,7 @@ void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
   if (!outcome.some_ranks.empty())
     print::announce("only " + outcome.some_ranks +
                     (outcome.some_ranks.starts_with("rank ") ? " was measured" : " were measured"));
-  tell_remarks(outcome.quality);
+  print_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
   print::announce(fmt::format(
       "merged {} profiles, {} contexts, by {} ranks of prof-mpi in {:.2f} s: {:.0f} profiles/s; {} {}",
@@ -94,7 +94,7 @@ std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
   return print::spelled(cause);
 }
 
-void tell_failure(const std::string& cause) {
+void print_failure(const std::string& cause) {
   say(cause);
 }
 

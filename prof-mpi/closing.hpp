@@ -15,12 +15,12 @@ inline constexpr int kDegraded = 3;
 int status_of(const merge::Outcome& outcome);
 
 /// Tells the user how it went: the summary on stdout, problems on stderr.
-void tell(const merge::Outcome& outcome, const CommandLine& line, int ranks);
+void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int ranks);
 
 /// One line for what was thrown, without the tool's name: `what: file: why (what to do)`.
 std::string cause_of(const std::exception_ptr& error, const CommandLine& line);
 
 /// Prints `prof-mpi: cause` on stderr.
-void tell_failure(const std::string& cause);
+void print_failure(const std::string& cause);
 
 }  // namespace culprit::prof_mpi

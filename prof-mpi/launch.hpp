@@ -5,7 +5,7 @@
 
 namespace culprit::prof_mpi {
 
-/// How this process was started, as its environment tells before any MPI is initialised.
+/// How this process was started, as its environment shows before any MPI is initialised.
 struct Launch {
   bool launched = false;  ///< by an MPI launcher (or a batch system's)
   int rank = 0;

@@ -43,10 +43,10 @@ int merge_on_threads(const CommandLine& line) {
       if (comm.rank() == 0) outcome = std::move(own);
     });
     progress.finish();
-    tell(outcome, line, ranks);
+    print_outcome(outcome, line, ranks);
     return status_of(outcome);
   } catch (...) {
-    tell_failure(cause_of(std::current_exception(), line));
+    print_failure(cause_of(std::current_exception(), line));
     return kFailure;
   }
 }
@@ -56,7 +56,7 @@ int become_mpi(const Launch& launch, char** argv) {
   const std::filesystem::path self = files::own_program();
   if (self.empty()) {
     if (launch.rank == 0)
-      tell_failure(
+      print_failure(
           "start: /proc: is not mounted, and prof-mpi cannot find its executables without it (mount it, or "
           "start "
           "prof-mpi by its whole path)");
@@ -76,7 +76,7 @@ int become_mpi(const Launch& launch, char** argv) {
     }
   }
   if (launch.rank == 0) {
-    tell_failure(
+    print_failure(
         fmt::format("start: {}: {} (this installation was built without that MPI; start prof-mpi without a "
                     "launcher, or build with its development package installed)",
                     tried.string(), why));

@@ -31,7 +31,7 @@ int merge_on_all_ranks(const CommandLine& line) {
         });
     comm.barrier();  // success is reported when no rank can fail any more
     progress.finish();
-    if (first) tell(outcome, line, comm.size());
+    if (first) print_outcome(outcome, line, comm.size());
     return static_cast<int>(comm.all_max(static_cast<std::uint64_t>(status_of(outcome))));
   } catch (const exchange::PeerFailed&) {
     cause.clear();  // the rank that failed says why
@@ -40,10 +40,10 @@ int merge_on_all_ranks(const CommandLine& line) {
   }
   const MpiCommunicator::Failure failure = comm.fail(cause);
   if (comm.rank() == 0) {
-    tell_failure(failure.cause.empty() ? "merge: a rank failed without saying why (please report it)"
-                                       : failure.cause);
+    print_failure(failure.cause.empty() ? "merge: a rank failed without saying why (please report it)"
+                                        : failure.cause);
   } else if (!failure.unanimous && !cause.empty()) {
-    tell_failure(cause);
+    print_failure(cause);
   }
   if (!failure.unanimous) MPI_Abort(MPI_COMM_WORLD, kFailure);
   return kFailure;
@@ -56,10 +56,10 @@ bool strangers(const Launch& launch) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1 || launch.size <= 1) return false;
   if (launch.rank == 0) {
-    tell_failure(fmt::format("start: launcher: it started {} copies that " CULPRIT_MPI_NAME
-                             " does not connect (use the launcher of " CULPRIT_MPI_NAME
-                             ", or run bin/prof-mpi, which chooses by the launcher)",
-                             launch.size));
+    print_failure(fmt::format("start: launcher: it started {} copies that " CULPRIT_MPI_NAME
+                              " does not connect (use the launcher of " CULPRIT_MPI_NAME
+                              ", or run bin/prof-mpi, which chooses by the launcher)",
+                              launch.size));
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "exchange/communicator.hpp"
 #include "exchange/message_communicator.hpp"
 
 #include <cstddef>
@@ -81,5 +82,11 @@ class MpiCommunicator : public exchange::MessageCommunicator {
   std::vector<bool> told_;           ///< by rank: its notice has arrived
   bool unanimous_ = true;
 };
+
+/// Collective: a file that every rank writes through MPI-IO, in pieces of at most `piece` bytes. Each rank
+/// opens it for itself (MPI_COMM_SELF): writes are independent, and the end of a failed run needs nobody.
+/// `comm` must outlive it.
+std::unique_ptr<exchange::OutputFile> create_mpi_file(exchange::Communicator& comm,
+                                                      const std::filesystem::path& path, std::size_t piece);
 
 }  // namespace culprit::prof_mpi

@@ -2,7 +2,6 @@
 
 #include "launcher/event_check.hpp"
 #include "launcher/failure.hpp"
-#include "launcher/list_events.hpp"
 #include "measurement/limits.hpp"
 #include "print/output.hpp"
 #include "runtime/events/event_list.hpp"

@@ -2,6 +2,8 @@
 
 #include "runtime/events/event_list.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +22,9 @@ struct PapiOffer {
   std::string why_none;        ///< where there is none: the reason
 };
 PapiOffer list_papi_events();
+
+/// What `work` returns, called in a process of its own, so that whatever it loads, opens, prints or breaks
+/// leaves no trace in this one. Nothing where that process crashed or could not be started.
+std::optional<std::string> in_separate_process(const std::function<std::string()>& work);
 
 }  // namespace culprit::launcher

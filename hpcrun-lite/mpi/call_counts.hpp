@@ -13,7 +13,7 @@
 
 // What a call moved, added to its thread's table where there is no trace. Messages count at the call that
 // sends them, and at the one in which they arrive where that is a blocking receive: of other receives no call
-// tells without following every request.
+// shows without following every request.
 namespace culprit::mpi {
 
 /// Calls of one path are added to the tree this many at a time: a killed process loses fewer than that of

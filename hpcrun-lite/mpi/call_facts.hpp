@@ -172,7 +172,7 @@ enum class Flow : std::uint8_t { barrier, one_to_all, all_to_one, all_to_all, pr
 
 inline constexpr int kNoRoot = -1;
 
-// What a process sends or receives in a collective. The buffer tells MPI_IN_PLACE, where count and type mean
+// What a process sends or receives in a collective. The buffer shows MPI_IN_PLACE, where count and type mean
 // nothing; so they do where the standard makes them significant only at the root and this is another process.
 struct NoData {};
 /// In all.
@@ -368,8 +368,8 @@ struct CommunicatorCreation {
   MPI_Comm parent;
   MPI_Comm* created;
 };
-/// Collective over the members of the new communicator alone, which `tag` tells from others that the same
-/// processes make at the same time. Also where two sides meet (MPI_Comm_accept, MPI_Comm_connect).
+/// Collective over the members of the new communicator alone, which `tag` distinguishes from others that the
+/// same processes make at the same time. Also where two sides meet (MPI_Comm_accept, MPI_Comm_connect).
 struct MembersCommunicatorCreation {
   static constexpr WaitRule kRule = WaitRule::waits;
   MPI_Comm parent;

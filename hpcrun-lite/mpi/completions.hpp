@@ -2,7 +2,7 @@
 
 #include "mpi/call_facts.hpp"
 #include "mpi/open_requests.hpp"
-#include "mpi/started_handles.hpp"
+#include "mpi/room.hpp"
 #include "runtime/api.hpp"
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 
 #include "measurement/trace_operation.hpp"
 #include "mpi/members.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
-#include "mpi/trace_clock.hpp"
 #include "runtime/api.hpp"
 
 #include <atomic>

@@ -91,7 +91,7 @@ int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_S
 #endif
 
 /// Frames of this library never appear in call paths.
-__attribute__((constructor)) void tell_runtime() {
+__attribute__((constructor)) void announce_library() {
   static const char here = 0;
   culprit_rt_own_library(&here);
 }

@@ -111,7 +111,7 @@ class EpochCall {
   /// The call completed operations on `target`: what they moved is work.
   void count_moved(Kind kind, int target);
   void exit_flush(int target, Flushes flushes);
-  /// A number for the window, and memory to tell each other about its locks: all of its processes together.
+  /// A number for the window, and memory in which they publish its locks: all of its processes together.
   void agree(MPI_Comm comm);
   void count_creation(const WindowCreation& facts, std::uint32_t size);
   /// Until when another process held a lock that this one waited for in this call, on one target or on all.

@@ -38,7 +38,7 @@ inline constexpr int kMostOfOneRequest = 2;
 /// last_operation() at the call's enter. With `stays`, the request itself lives on (MPI_Request_get_status).
 int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
                      Operation* operations);
-/// It may be cancelled: its status will tell.
+/// It may be cancelled: its status will show.
 void cancel_request(MPI_Request request);
 void forget_request(MPI_Request request);
 

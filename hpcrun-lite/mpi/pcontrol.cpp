@@ -1,4 +1,4 @@
-// MPI_Pcontrol, MPI's own way to tell a profiler to stop (level 0) and to go on (level 1 or 2). The real
+// MPI_Pcontrol, MPI's own way to make a profiler stop (level 0) and go on (level 1 or 2). The real
 // function is entered by a jump, with registers and stack as they came: only the caller knows how many
 // further arguments there are, and of what types.
 #include "mpi/prototypes.hpp"

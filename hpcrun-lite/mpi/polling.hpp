@@ -66,7 +66,7 @@ class Polls {
   /// Whether the last poll was answered with no.
   [[nodiscard]] bool failed() const { return failed_; }
 
-  /// A poll begins after a failed one. True: without work in between, as far as the last timed one tells.
+  /// A poll begins after a failed one. True: without work in between, as far as the last timed one shows.
   bool spins() {
     if (failed_at_ == 0) return spinning_;
     begun_at_ = Clocks::ticks();

@@ -4,7 +4,6 @@
 #include "mpi/completions.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/operations.hpp"
-#include "mpi/trace_clock.hpp"
 #include "runtime/api.hpp"
 
 #include <atomic>

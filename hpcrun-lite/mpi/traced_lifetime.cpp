@@ -2,10 +2,10 @@
 
 #include "mpi/contexts.hpp"
 #include "mpi/host_clocks.hpp"
+#include "mpi/occurrence.hpp"
 #include "mpi/open_requests.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
-#include "mpi/trace_clock.hpp"
 #include "mpi/traced_call.hpp"
 #include "mpi/world.hpp"
 #include "runtime/api.hpp"
@@ -23,8 +23,8 @@ bool all_trace() {
   return everyone_measured() && getenv("CULPRIT_TRACE") != nullptr;
 }
 
-/// Told by each process for itself: that so many requests are open at one time is rare.
-void tell_lost() {
+/// Reported by each process for itself: this many open requests at one time are rare.
+void report_lost() {
   const std::uint64_t lost = lost_operations();
   if (lost == 0) return;
   int rank = 0;
@@ -57,7 +57,7 @@ void TracedLifetime::began() const {
 }
 
 void TracedLifetime::ends() const {
-  tell_lost();
+  report_lost();
   if (all_trace()) compare_clocks_at_end();
 }
 

@@ -10,7 +10,7 @@
 // Single large transfers, kept with the times of their calls, so that prof-mpi can lay the calls of all
 // processes that took part side by side: who came late is then known, not estimated (docs/blame.md). Which of
 // them are kept is decided by their numbers alone, alike on all processes. What finds no room, or no number,
-// is left out; what prof-mpi does not find on all sides tells it nothing.
+// is left out; what prof-mpi does not find on all sides shows it nothing.
 namespace culprit::mpi {
 
 /// What all processes that take part in a transfer call it.

@@ -4,7 +4,7 @@
 #include "mpi/call_facts.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/prototypes.hpp"
-#include "mpi/started_handles.hpp"
+#include "mpi/room.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "runtime/api.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 // When a process of a window let others go on, gave a lock back or opened its memory: in memory that the
-// processes of the window share where all of them are on one host, so that who waited can tell at once, and
+// processes of the window share where all of them are on one host, so that who waited knows at once, and
 // exactly, until when. The table has the same size however long the run.
 namespace culprit::mpi {
 

@@ -30,7 +30,7 @@ struct CulpritPartnerCount {
   std::uint32_t generation;    ///< of the handles, from 1 on; 0: a free slot
   std::int32_t rank;           ///< in MPI_COMM_WORLD; negative: not known
   std::uint32_t members;       ///< of the communicator
-  std::uint64_t communicator;  ///< tells it apart; 1: MPI_COMM_WORLD
+  std::uint64_t communicator;  ///< distinguishes it; 1: MPI_COMM_WORLD
   std::uint64_t messages, bytes;
 };
 

@@ -21,7 +21,7 @@ namespace {
 using database::Balance;
 using database::ContextId;
 
-/// Above this relative variance a node has too few samples to tell.
+/// Above this relative variance a node has too few samples to decide.
 constexpr double kUndecided = 0.1;
 /// A scope with this many times more waiting than work, and than the whole role has for its work, only wraps
 /// waits.

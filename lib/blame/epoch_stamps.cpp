@@ -3,7 +3,7 @@
 // starts with posts and completes, waits with completes. Epochs that some process left out, or of several
 // hosts, do not count. Sums waiting and duration per call path: their ratio is the estimate for all its
 // calls. Cost: a map entry per stamp.
-#include "blame/epoch_stamps.hpp"
+#include "blame/one_sided.hpp"
 
 #include <algorithm>
 

@@ -61,7 +61,7 @@ bool join(Processors& own, const Processors& other) {
   return true;
 }
 
-/// Work of a role that CPU time and instructions tell.
+/// Work of a role that CPU time and instructions show.
 struct RoleTimes {
   std::vector<std::size_t> threads;
   double idle = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cct/message.hpp"
 #include "cct/module_table.hpp"
 #include "cct/tree.hpp"
 
@@ -28,5 +29,12 @@ struct Canonical {
   std::vector<ModuleId> module;  ///< old module → canonical module
 };
 Canonical canonical(const SharedTree& shared);
+
+/// A tree and its modules as part of a message between ranks (cct/message.hpp). Node and module ids survive
+/// the round trip.
+void write(MessageWriter& message, const SharedTree& shared);
+
+/// The reverse of write. Throws ArchiveError on any bytes that do not hold a tree.
+SharedTree read(MessageReader& message);
 
 }  // namespace culprit::cct

@@ -1,6 +1,6 @@
 #include "database/checked_bytes.hpp"
 
-#include "database/database_error.hpp"
+#include "database/encoding.hpp"
 
 #include <algorithm>
 

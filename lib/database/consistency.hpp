@@ -1,7 +1,6 @@
 #pragma once
 
 #include "database/database.hpp"
-#include "database/each_location.hpp"
 
 #include <stdexcept>
 

@@ -1,7 +1,6 @@
 #include "database/contents.hpp"
 
 #include "database/consistency.hpp"
-#include "database/database_error.hpp"
 #include "database/encoding.hpp"
 #include "database/sections.hpp"
 #include "print/text.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "database/communication.hpp"
 #include "database/machine.hpp"
 #include "database/trace_analyses.hpp"
 #include "metrics/accumulator.hpp"
@@ -9,10 +8,62 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+// What the run's MPI calls took and moved, from time lines (docs/algorithms.md 7), or, without them, as their
+// wrappers counted it.
+namespace culprit::database {
+
+/// The calls at one call path, of all threads. Section 40; the bytes are those of the file.
+struct CallTraffic {
+  std::uint32_t context = 0;  ///< the call: a frontier frame, where it has one
+  std::uint32_t threads = 0;  ///< that made it
+  std::uint32_t busiest = 0;  ///< the location that spent most time in it
+  std::uint32_t unused = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t ns = 0;          ///< of all threads
+  std::uint64_t busiest_ns = 0;  ///< of that location
+  std::uint64_t longest_ns = 0;  ///< of one call; 0: not known, without time lines
+  /// Sent by these calls or arrived in them; a process's part in a collective is one.
+  std::uint64_t messages = 0;
+  std::uint64_t message_bytes = 0;          ///< of those: the larger of what each gave and got
+  std::uint64_t smallest = 0, largest = 0;  ///< of one of them; 0 without messages
+  std::uint64_t sent_bytes = 0, received_bytes = 0;
+
+  friend bool operator==(const CallTraffic&, const CallTraffic&) = default;
+};
+static_assert(sizeof(CallTraffic) == 96);
+
+/// What some consecutive processes sent to some others by messages and one-sided operations. Section 41; the
+/// bytes are those of the file.
+struct PartnerTraffic {
+  std::uint64_t communicator = 0;  ///< distinguished by this alone; 1: MPI_COMM_WORLD; 0: several small ones
+  std::uint32_t members = 0;       ///< processes in it; 0: several
+  std::int32_t from = 0, to = 0;   ///< the first ranks in MPI_COMM_WORLD
+  std::uint32_t ranks = 1;         ///< that each side stands for, the same in all rows
+  std::uint64_t messages = 0, bytes = 0;
+
+  friend bool operator==(const PartnerTraffic&, const PartnerTraffic&) = default;
+};
+static_assert(sizeof(PartnerTraffic) == 40);
+
+/// Without time lines partners are those of messages alone, and communicators with as many members of which
+/// the first and the last are the same are one.
+struct Communication {
+  std::vector<CallTraffic> calls;        ///< most time first
+  std::vector<PartnerTraffic> partners;  ///< by communicator, most bytes first, then ranks
+
+  friend bool operator==(const Communication&, const Communication&) = default;
+};
+
+/// Whether all that it refers to exists.
+bool is_sound(const Communication& communication, std::size_t locations, std::size_t contexts);
+
+}  // namespace culprit::database
 
 // The experiment database in memory: what merge hands to the writer and what the reader maps. docs/formats.md
 // states the bytes of the file.
@@ -127,7 +178,7 @@ enum class Balance : std::uint8_t {
   untested = 0,  ///< no time here, or at or below a frontier frame, or passed over (blame/blame.hpp)
   balanced,
   imbalanced,
-  undecided,  ///< too few samples to tell
+  undecided,  ///< too few samples to decide
 };
 
 /// Blame in ns: idleness summed over the threads of a role, and its variants on minimum and maximum idleness.
@@ -152,9 +203,9 @@ struct BlameRow {
 enum class Confidence : std::uint8_t { hint, likely, sure };
 enum class Doubt : std::uint8_t {
   none,
-  sampling,  ///< its excess is not far above its sampling error: a longer run would tell
-  rivals,    ///< without other code the balanced scope would be about as even: a trace would tell
-  varying,   ///< most of the blame is left unexplained: a trace would tell
+  sampling,  ///< its excess is not far above its sampling error: a longer run would show
+  rivals,    ///< without other code the balanced scope would be about as even: a trace would show
+  varying,   ///< most of the blame is left unexplained: a trace would show
 };
 
 /// Idleness below one balanced scope that a suspect explains.
@@ -246,7 +297,7 @@ struct Run {
   std::vector<std::string> hosts;
   std::vector<std::string> events;  ///< "REALTIME@5000"
   std::vector<std::string> notes;   ///< from the processes and from merging, each once
-  // Options that the analysis used, so that a viewer can tell.
+  // Options that the analysis used, so that a viewer can show them.
   std::string balance = "noise-aware";
   double alpha = 1.1, tau = 0.01, epsilon = 0.01;
 };
@@ -304,5 +355,13 @@ struct Experiment {
   Communication communication;
   std::vector<SourceFile> sources;  ///< ascending by path
 };
+
+}  // namespace culprit::database
+
+namespace culprit::database {
+
+/// Calls `visit` for each of some locations, in their order; may be called again. For those that are too many
+/// to be held in memory at once.
+using EachLocation = std::function<void(const std::function<void(const Location&)>& visit)>;
 
 }  // namespace culprit::database

@@ -1,6 +1,5 @@
 #include "database/lookup_tables.hpp"
 #include "database/sections.hpp"
-#include "database/start_up.hpp"
 #include "database/summary_table.hpp"
 
 #include <algorithm>

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 // The bytes of a database, and how errors in them are said. Decoding trusts nothing.
@@ -102,5 +104,20 @@ inline std::vector<std::uint32_t> get_runs(std::size_t count, Decoder& from) {
   }
   return contexts;
 }
+
+}  // namespace culprit::database
+
+namespace culprit::database {
+
+/// A database cannot be read. what() is "why (what to do)".
+class DatabaseError : public std::runtime_error {
+ public:
+  DatabaseError(std::filesystem::path path, const std::string& why)
+      : std::runtime_error(why), path_(std::move(path)) {}
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 }  // namespace culprit::database

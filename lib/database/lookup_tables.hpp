@@ -49,3 +49,11 @@ struct FlatBlameRow {
 std::vector<FlatBlameRow> flat_blame(const Experiment& experiment);
 
 }  // namespace culprit::database
+
+namespace culprit::database {
+
+/// By context: its flags, and kStartUp where it holds. A stripped program's `_start` is known by its place
+/// below the root.
+std::vector<std::uint8_t> flags_with_start_up(const Experiment& experiment);
+
+}  // namespace culprit::database

@@ -1,11 +1,18 @@
 #include "database/reader.hpp"
 
-#include "database/mapped_file.hpp"
+#include "database/encoding.hpp"
 #include "database/section_table.hpp"
 #include "database/sections.hpp"
 #include "database/tile_values.hpp"
 
+#include <cerrno>
 #include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 namespace culprit::database {
 
@@ -87,6 +94,28 @@ std::optional<std::vector<std::uint64_t>> Reader::flat_exclusive_values(FlatId s
   std::vector<std::uint64_t> sums(mapped_->values.locations());
   if (!mapped_->values.add_exclusive_of(scope, {.metric = metric, .by_location = sums})) return std::nullopt;
   return sums;
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path, bool growing) {
+  files::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file.good() || ::fstat(file.get(), &status) != 0)
+    throw DatabaseError(path, std::generic_category().message(errno));
+  if (!S_ISREG(status.st_mode))
+    throw DatabaseError(path, "not a regular file (name a database that prof-mpi wrote)");
+  if (status.st_size == 0) return;
+  try {
+    mapping_ = std::make_unique<files::WatchedMapping>(path, std::move(file), growing);
+  } catch (const std::system_error& error) {
+    throw DatabaseError(path, error.code().message());
+  }
+}
+
+void MappedFile::release() const {
+  const ByteSpan all = bytes();
+  if (all.empty()) return;
+  // Private and never written to: pages that are given back come from the file again. If it fails they stay.
+  (void)::madvise(const_cast<std::byte*>(all.data()), all.size(), MADV_DONTNEED);
 }
 
 }  // namespace culprit::database

@@ -1,6 +1,6 @@
 #include "database/section_table.hpp"
 
-#include "database/database_error.hpp"
+#include "database/encoding.hpp"
 #include "database/sections.hpp"
 
 #include <bitset>

@@ -1,6 +1,5 @@
 #include "database/tile_values.hpp"
 
-#include "database/database_error.hpp"
 #include "database/encoding.hpp"
 #include "database/format.hpp"
 #include "database/value_list.hpp"

@@ -66,8 +66,8 @@ struct Variation {
     /// By metric of TraceAnalyses::metrics and segment: what was counted in it, MPI calls left out. Empty
     /// where there are no segments.
     std::vector<std::vector<std::uint64_t>> values = {};
-    /// The same: the context where most of that was counted, kNone where nothing tells. Empty in databases of
-    /// older writers.
+    /// The same: the context where most of that was counted, kNone where it is not known. Empty in databases
+    /// of older writers.
     std::vector<std::vector<std::uint32_t>> contexts = {};
     /// By segment, ascending: when it began, on the clock of the time map. Empty in databases of older
     /// writers.

@@ -3,7 +3,7 @@
 #include "database/consistency.hpp"
 #include "database/encoding.hpp"
 #include "database/format.hpp"
-#include "database/mapped_file.hpp"
+#include "database/reader.hpp"
 #include "database/section_table.hpp"
 #include "database/sections.hpp"
 #include "database/tile_values.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "database/database.hpp"
-#include "database/each_location.hpp"
 #include "database/tile.hpp"
 #include "database/tile_values.hpp"
 #include "exchange/communicator.hpp"

@@ -18,7 +18,7 @@ class ExchangeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An operation ended early because another rank gave up; the cause is that rank's to tell.
+/// An operation ended early because another rank gave up; that rank reports the cause.
 class PeerFailed : public ExchangeError {
  public:
   using ExchangeError::ExchangeError;

@@ -54,7 +54,7 @@ class Hub {
     wake_all();
   }
 
-  /// The first failure is the one to tell; what it made others throw is not.
+  /// The first failure is the one to report; what it made others throw is not.
   void fail(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!first_error_) first_error_ = std::move(error);

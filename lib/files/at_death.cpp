@@ -52,7 +52,7 @@ void put_right() noexcept {
 }
 
 /// `tool: parts`, spelled, in one write, so that several ranks' lines do not mix.
-void tell(std::initializer_list<std::string_view> parts) noexcept {
+void say(std::initializer_list<std::string_view> parts) noexcept {
   std::array<char, 4600> line{};
   std::size_t length = 0;
   const auto put = [&](char character) {
@@ -82,10 +82,10 @@ void end_if_changed(int signal, const siginfo_t& info) noexcept {
   const bool page_is_gone = signal == SIGBUS && info.si_code == BUS_ADRERR;
   const WatchedMapping* const broken = WatchedMapping::find_broken(page_is_gone ? info.si_addr : nullptr);
   if (broken == nullptr) return;
-  tell({"read: ", broken->path(),
-        ": was truncated or overwritten while it was read, or its disk fails (start again; replace such "
-        "files by "
-        "renaming)"});
+  say({"read: ", broken->path(),
+       ": was truncated or overwritten while it was read, or its disk fails (start again; replace such "
+       "files by "
+       "renaming)"});
   ::_exit(1);
 }
 
@@ -129,7 +129,7 @@ void on_deadly(int signal, siginfo_t* info, void*) {
   } catch (...) {
     std::strncpy(what.data(), "an unknown exception", what.size() - 1);
   }
-  tell({"ended by an error that nothing expected: ", what.data(), " (please report it)"});
+  say({"ended by an unexpected error: ", what.data(), " (please report it)"});
   std::abort();
 }
 
@@ -176,7 +176,7 @@ void die_of(int signal) noexcept {
 
 void end_without_memory() noexcept {
   put_right();
-  tell({"out of memory (do it on a machine with more memory, or raise the limit: ulimit -v)"});
+  say({"out of memory (do it on a machine with more memory, or raise the limit: ulimit -v)"});
   ::_exit(1);
 }
 

@@ -1,15 +1,38 @@
 #pragma once
 
-#include "files/descriptor.hpp"
-
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace culprit::files {
+
+/// Owns a file descriptor, or none (negative).
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool good() const { return fd_ >= 0; }
+  /// The caller closes it.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
 
 /// Opens for reading what an input names, which may be anything: a FIFO, a device, a file of the kernel's
 /// that answers when it likes. Takes regular files that hold something, at most `limit` bytes; never blocks

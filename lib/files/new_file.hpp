@@ -1,7 +1,7 @@
 #pragma once
 
 #include "files/at_death.hpp"
-#include "files/descriptor.hpp"
+#include "files/named_file.hpp"
 #include "files/readership.hpp"
 
 #include <filesystem>

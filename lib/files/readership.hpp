@@ -1,6 +1,6 @@
 #pragma once
 
-#include "files/descriptor.hpp"
+#include "files/named_file.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -2,7 +2,6 @@
 
 #include "measurement/checksum.hpp"
 #include "measurement/live_layout.hpp"
-#include "measurement/word_sum.hpp"
 
 #include <atomic>
 #include <cstddef>

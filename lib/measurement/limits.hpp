@@ -9,7 +9,7 @@ namespace culprit::measurement {
 using NodeIndex = std::uint32_t;
 inline constexpr NodeIndex kNoNodeIndex = 0;  // unit 0 of a thread's arena is its header, never a node
 /// For what it costs itself, a thread's sampling rate is halved at most so often, to a 64th: 200 Hz become 3,
-/// with which a thread of some minutes still has a profile. Less would tell nothing, and a handler that is
+/// with which a thread of some minutes still has a profile. Less would show nothing, and a handler that is
 /// too slow for that has another illness.
 inline constexpr std::uint64_t kMaxOwnHalvings = 6;
 /// For what all threads cost, to a 512th: thousands that wake up again and again cost their share no sooner,
@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kTreeBytes = std::uint64_t{64} << 20;
 /// That live at one time, and the ended trees beside them. The kernel allows a process some 65 000 mappings:
 /// a thread takes two of them for its stack, and its tree two more.
 inline constexpr std::size_t kMaxThreads = 12288;
-/// Of so many threads the memory that samples usually touch is present from their start. Of further ones,
-/// which mostly wait, it is found page by page.
+/// The number of threads of which the memory that samples usually touch is present from their start. Of
+/// further ones, which mostly wait, it is found page by page.
 inline constexpr std::size_t kPopulatedThreads = 256;
 // Programs that start some threads anew for each phase or task see each of them; beyond this many ended ones
 // of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.
@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kEndedTrees = 64;
 // three quarters are used, so that searches stay short.
 inline constexpr std::size_t kEpochSlots = 4096;
 inline constexpr std::size_t kEpochAccumulators = kEpochSlots / 4 * 3;
-/// What comes after these is told apart by call path, kind and size alone, in so many more.
+/// What comes after these is distinguished by call path, kind and size alone, in as many more.
 inline constexpr std::size_t kCoarseAccumulators = kEpochSlots / 16;
 /// Stamps of epochs that a thread keeps: with one operation per fence 512 fences, whose mean wait then has a
 /// standard error of 4 % where waits vary as much as they last.
@@ -51,7 +51,7 @@ inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;
 /// No clock gets so far, in ns: 146 years. So times can be added, and moved from one host's clock to
 /// another's.
 inline constexpr std::uint64_t kEndOfTime = std::uint64_t{1} << 62;
-// No trace of a process grows beyond this, whatever its limit: the table of its blocks is made for so many.
+// No trace of a process grows beyond this, whatever its limit: the table of its blocks is made for that.
 inline constexpr std::uint64_t kMostTraceBytes = std::uint64_t{1} << 36;
 // The least limit: its header, what the process defines, and a block for each of some threads.
 inline constexpr std::uint64_t kLeastTraceBytes = std::uint64_t{1} << 19;

@@ -41,7 +41,7 @@ struct ProcessDescription {
   std::size_t event_count = 0;
   bool has_realtime = true;
   std::uint64_t tree_bytes = kTreeBytes;  ///< that one thread's tree may grow to; at least its first block
-  bool traced = false;                    ///< there is a trace, which tells nodes by their units
+  bool traced = false;                    ///< there is a trace, which names nodes by their units
   bool copied = false;  ///< do not map the file: keep memory and copy it, as where mapping is not to be had
 };
 

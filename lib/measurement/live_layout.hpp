@@ -84,7 +84,7 @@ struct Header {
   Stops stops;
   std::uint64_t iterations;     // that the program marked
   std::uint64_t key;            // drawn at random for this file and its trace
-  std::uint64_t sum;            // of all other words but the magic, the changes and the notes: word_sum.hpp
+  std::uint64_t sum;            // of all other words but the magic, the changes and the notes: checksum.hpp
   std::uint32_t changes_begun;  // of words that the sum is of: while these differ, it need not be right
   std::uint32_t changes_done;
   std::uint64_t file_bytes;    // how large the file was when this was stored

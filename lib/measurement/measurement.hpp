@@ -212,7 +212,8 @@ class Reader {
   Measurement& read(const std::string& path, Extent extent);
 
   /// Opens a file that is soon to be read, and lets the system fetch its beginning meanwhile. What is
-  /// announced is to be read in the same order, or is forgotten. Says nothing of errors: reading tells them.
+  /// announced is to be read in the same order, or is forgotten. Says nothing of errors: reading reports
+  /// them.
   void announce(const std::string& path);
 
  private:

@@ -83,7 +83,7 @@ struct Message {
   std::int32_t peer;
   std::int32_t tag;
   std::uint32_t kind;   ///< CallKind: send, receive, matched (a probed message) or other
-  std::uint32_t bytes;  ///< 2^32 - 1: so many or more
+  std::uint32_t bytes;  ///< 2^32 - 1: this many or more
 };
 
 /// The call that a thread is in, or was in last. Its own words up to `begun` are right where done equals

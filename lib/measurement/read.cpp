@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMagicSize = 8;
 
-void tell(ProcessInfo& process, std::uint64_t count, const char* what) {
+void note(ProcessInfo& process, std::uint64_t count, const char* what) {
   if (count > 0) process.notes.push_back(std::to_string(count) + what);
 }
 
@@ -130,7 +130,7 @@ void Reader::State::read(const std::string& path, Extent extent) {
     throw MeasurementError(path, "is not a measurement (remove it from the measurement directory)");
   }
   check_rank(path, measurement.process);
-  tell_shared(measurement);
+  note_shared(measurement);
   if (!std::ranges::is_sorted(measurement.threads, {}, &ThreadProfile::ordinal))
     std::ranges::stable_sort(measurement.threads, {}, &ThreadProfile::ordinal);
 }
@@ -177,15 +177,15 @@ std::string describe_lost_threads(std::uint64_t count) {
          " threads at one time)";
 }
 
-void tell_losses(ProcessInfo& process, const Losses& losses) {
+void note_losses(ProcessInfo& process, const Losses& losses) {
   process.threads_lost = losses.threads;
   if (losses.threads > 0) process.notes.push_back(describe_lost_threads(losses.threads));
-  tell(process, losses.modules, " look-up(s) of a load module found no room in the module table");
-  tell(process, losses.arguments, " argument(s) of the command line were too long to record");
-  tell(process, losses.notes, " further note(s) were lost");
+  note(process, losses.modules, " look-up(s) of a load module found no room in the module table");
+  note(process, losses.arguments, " argument(s) of the command line were too long to record");
+  note(process, losses.notes, " further note(s) were lost");
 }
 
-void tell_shared(Measurement& measurement) {
+void note_shared(Measurement& measurement) {
   std::uint64_t lives = 0;
   for (const ThreadProfile& thread : measurement.threads) lives += thread.lives;
   if (lives == measurement.threads.size()) return;

@@ -298,7 +298,7 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
   }
   const std::uint64_t notes_lost = read_notes(file, header, process);
   const auto arguments = std::min<std::size_t>(process.arguments.size(), header.argument_count);
-  tell_losses(process, {.threads = header.threads_lost,
+  note_losses(process, {.threads = header.threads_lost,
                         .notes = notes_lost,
                         .modules = header.modules_lost,
                         .arguments = header.argument_count - arguments});
@@ -462,7 +462,7 @@ class LiveReader {
   void check(const std::vector<Block>& parts, const ArenaImage& image, const ThreadHeader& head,
              const TreeReader& reader) const;
   [[nodiscard]] ThreadHeader header_again(const std::vector<Block>& parts) const;
-  void tell_cut();
+  void note_cut();
   [[nodiscard]] bool has_new_modules() const;
   [[nodiscard]] bool has_new_blocks() const;
 
@@ -548,7 +548,7 @@ void LiveReader::read_thread(const std::vector<Block>& parts) {
 }
 
 /// Says what is missing of a file that was cut; throws where that is all.
-void LiveReader::tell_cut() {
+void LiveReader::note_cut() {
   const std::size_t there = result_.threads.size();
   if (there < header_.threads && whole_.complete() && !has_new_blocks())
     throw damaged(file_.path(),
@@ -573,7 +573,7 @@ Measurement LiveReader::read(Extent extent) {
   result_.modules = ModuleReader(file_, modules, whole_).read();
   if (extent == Extent::process) return std::move(result_);
   for (const auto& [index, parts] : blocks_.threads) read_thread(parts);
-  tell_cut();
+  note_cut();
   return std::move(result_);
 }
 

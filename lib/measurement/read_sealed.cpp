@@ -261,7 +261,7 @@ void SealedReader::read_process(Decoder in) {
   process.host_load = {};
   if (in.remaining() > 0) read_host_load(in, process.host_load);
   process.samples_lost = in.remaining() > 0 ? in.varint() : 0;
-  tell_losses(process, losses);
+  note_losses(process, losses);
 }
 
 void SealedReader::read_modules() {

@@ -48,10 +48,10 @@ struct Losses {
 };
 
 /// Adds a note for each kind of loss.
-void tell_losses(ProcessInfo& process, const Losses& losses);
+void note_losses(ProcessInfo& process, const Losses& losses);
 
 /// Adds a note if threads share a profile with others.
-void tell_shared(Measurement& measurement);
+void note_shared(Measurement& measurement);
 
 /// Numbers of a file as enumerators; what is unknown becomes running, none or root.
 EndReason end_reason(std::uint64_t value);

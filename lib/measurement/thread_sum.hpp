@@ -1,7 +1,7 @@
 #pragma once
 
+#include "measurement/checksum.hpp"
 #include "measurement/live_layout.hpp"
-#include "measurement/word_sum.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -91,7 +91,7 @@ class alignas(4096) ThreadTree {
   /// [handler] Finds or adds the child of `parent` with this key. When the arena is full returns `parent`
   /// itself, and does so for all further calls up to the next record or record_event, so that the rest of the
   /// path is not glued under a foreign parent: the sample is then charged to the parent, and counted.
-  /// `hint`, any number that tells contexts of one key apart and is the same when a path comes again, finds
+  /// `hint`, any number that distinguishes contexts of one key and is the same when a path comes again, finds
   /// what was asked for before. Where it does not depend on the parent's index, the look-ups of a path's
   /// frames need not wait for each other.
   NodeIndex child(NodeIndex parent, cct::FrameKey key, std::uint64_t hint = 0) noexcept {
@@ -155,7 +155,7 @@ class alignas(4096) ThreadTree {
   void add_trace_cost(std::uint64_t ns) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
-  /// Only stamps whose order has so many leading zero bits are kept from now on. Never falls.
+  /// Only stamps whose order has this many leading zero bits are kept from now on. Never falls.
   [[nodiscard]] unsigned stamp_level() const noexcept { return stamp_level_; }
 
   /// [handler] Counters, single writer.

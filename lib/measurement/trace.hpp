@@ -50,7 +50,7 @@ class ProcessTrace {
 
   /// Whether it is the trace of the process that this measurement is of.
   [[nodiscard]] bool is_of(const ProcessInfo& process) const;
-  /// Of the process, as its measurement tells them too.
+  /// Of the process, as its measurement shows them too.
   [[nodiscard]] std::uint64_t pid() const { return header_.pid; }
   [[nodiscard]] std::uint64_t start_ns() const { return header_.start_ns; }
   [[nodiscard]] EndReason end() const;
@@ -94,8 +94,8 @@ class ProcessTrace {
 /// each in a thread of its own. The trace must outlive it.
 class ThreadRecords {
  public:
-  /// `units` are ThreadProfile::units of the thread in the measurement: records then tell nodes by their
-  /// index there. Without them (empty) they tell unit numbers. Records that ended before `from_ns` may be
+  /// `units` are ThreadProfile::units of the thread in the measurement: records then name nodes by their
+  /// index there. Without them (empty) they have unit numbers. Records that ended before `from_ns` may be
   /// left out, by whole blocks.
   ThreadRecords(const ProcessTrace& trace, const ProcessTrace::Thread& thread,
                 std::span<const std::uint32_t> units, std::uint64_t from_ns = 0);

@@ -11,7 +11,7 @@ namespace culprit::measurement::trace {
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'T'};
 inline constexpr std::uint32_t kVersion = 3;
-/// Of a block with its header. Small enough that four of them per thread are no burden, large enough that a
+/// Of a block with its header. Small enough that four of them per thread cost little, large enough that a
 /// new block's fresh start costs less than a percent.
 inline constexpr std::uint32_t kSlot = 32768;
 inline constexpr std::uint32_t kBlockMagic = 0x42525443;  // "CTRB"

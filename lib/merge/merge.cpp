@@ -14,7 +14,6 @@
 #include "merge/input/divide.hpp"
 #include "merge/input/lost_files.hpp"
 #include "merge/input/marker.hpp"
-#include "merge/input/phase.hpp"
 #include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
 #include "merge/timelines/communication.hpp"
@@ -88,26 +87,6 @@ std::set<std::string> executables_of(const ProcessTable& processes) {
   for (const auto& launch : processes.launches()) paths.insert(launch->executable.path);
   paths.erase("");
   return paths;
-}
-
-/// Rank 0: contexts where marked waiting was found outside every known frontier frame become frontiers
-/// themselves.
-void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                     std::vector<database::Context>& contexts) {
-  cct::MessageWriter message;
-  std::vector<std::uint32_t> flat;
-  for (const auto& [context, kind] : accumulation.lone_waits()) {
-    flat.insert(flat.end(), {context, static_cast<std::uint32_t>(kind)});
-  }
-  message.values(flat);
-  for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
-    const auto pairs = cct::MessageReader(bytes).values<std::uint32_t>();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      database::Context& context = contexts.at(pairs[i]);
-      context.flags |= database::kFrontier | database::kInWait;
-      context.wait_kind = std::max(context.wait_kind, static_cast<std::uint8_t>(pairs[i + 1]));
-    }
-  }
 }
 
 /// Collective: ends the tiles; the values in them by thread.

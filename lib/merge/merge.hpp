@@ -3,7 +3,7 @@
 #include "blame/blame.hpp"
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
-#include "merge/input/phase.hpp"
+#include "merge/input/together.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -31,7 +31,7 @@ std::string value_problem(const std::string& text) {
   return text;
 }
 
-/// CLI11 tells two lines where a value is none of several; errors are one.
+/// CLI11 gives two lines where a value is none of several; errors are one.
 std::string in_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;

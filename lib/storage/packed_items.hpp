@@ -13,7 +13,7 @@ namespace culprit::storage {
 
 inline constexpr std::size_t kMostColumns = 64;
 
-/// The most that so many items of up to kMostColumns columns of four bytes take, packed.
+/// The most that a number of items of up to kMostColumns columns of four bytes take, packed.
 std::size_t most_packed(std::size_t rows, std::size_t columns);
 
 /// Packs `rows` items of `columns` times four bytes into `packed`, which has room for most_packed(). Returns

@@ -28,7 +28,7 @@ class CodeMap {
   /// Those of `addresses` that nothing is known of.
   [[nodiscard]] std::vector<std::uint64_t> unknown(std::span<const std::uint64_t> addresses) const;
 
-  /// The structure around `addresses` (ascending), each of which lies in a piece: as recover() tells it.
+  /// The structure around `addresses` (ascending), each of which lies in a piece: as recover() shows it.
   [[nodiscard]] ModuleStructure around(std::span<const std::uint64_t> addresses) const;
 
   /// Whether the same will be said as long as the module and its debug file stay as they are: not where

@@ -11,7 +11,7 @@
 
 namespace culprit::structure {
 
-/// Makes flow graphs of a module's procedures with all that the module tells beyond the instructions: jump
+/// Makes flow graphs of a module's procedures with all that the module shows beyond the instructions: jump
 /// tables, exception handlers, callees that never return.
 class CodeReader {
  public:

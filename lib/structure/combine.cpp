@@ -3,8 +3,6 @@
 // the addresses were divided. Hash and map look-ups, linear in points.
 #include "structure/combine.hpp"
 
-#include "structure/scope_table.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,6 +10,7 @@
 #include <tuple>
 
 namespace culprit::structure {
+
 namespace {
 
 using ProcedureKey = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
@@ -99,6 +98,15 @@ ModuleStructure combine(std::vector<ModuleStructure> parts) {
   Combination combination(parts);
   for (const ModuleStructure& part : parts) combination.add(part);
   return combination.take();
+}
+
+std::uint32_t ScopeTable::add(std::uint32_t procedure, const Scope& scope) {
+  const bool by_address = scope.kind == Scope::Kind::loop && scope.line == 0;
+  const Key key(procedure, scope.parent, scope.kind, scope.name, scope.file, scope.line, scope.call_file,
+                scope.call_line, by_address ? scope.address : 0);
+  const auto [entry, added] = known_.try_emplace(key, static_cast<std::uint32_t>(scopes_.size()));
+  if (added) scopes_.push_back(scope);
+  return entry->second;
 }
 
 }  // namespace culprit::structure

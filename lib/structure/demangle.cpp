@@ -23,7 +23,7 @@ constexpr std::size_t kLongestSymbol = 16384;
 /// A longer name nobody reads; the longest of Debian's largest libraries has 9 716 characters.
 constexpr std::size_t kLongestName = 16384;
 
-/// What the demangler does without writing doubles with each of these: at most so many bits.
+/// What the demangler does without writing doubles with each of these: at most this many bits.
 constexpr double kMostExpansionBits = 18;
 constexpr int kMostConversionBits = 10;
 

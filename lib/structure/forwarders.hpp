@@ -11,7 +11,7 @@ namespace culprit::structure {
 /// (glibc), that one never returns through the named one, which is on no call path; the function it jumps to
 /// is what MPI_Waitany is. One symbol for each target that no symbol of `symbols` begins at or covers, with
 /// the target's address and unknown size; none where other near jumps lead to it as well (`localtime` where
-/// `gmtime` does, all binary operators of CPython): which of them was called only the caller can tell.
+/// `gmtime` does, all binary operators of CPython): which of them was called only the caller knows.
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols);
 
 /// Names for the functions that exactly one small named function, or a function so named, leaves its frame to

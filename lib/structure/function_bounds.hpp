@@ -26,7 +26,7 @@ class FunctionBounds {
   /// The function that holds `address`; source none where nothing is known.
   [[nodiscard]] Function find(std::uint64_t address) const;
   [[nodiscard]] const Frames& frames() const { return frames_; }
-  /// The module's, and, where they do not name them, `_start` and `main` (entry_point.hpp) and what named
+  /// The module's, and, where they do not name them, `_start` and `main` and what named
   /// functions only forward to, or leave their frames to (forwarders.hpp).
   [[nodiscard]] const Symbols& symbols() const { return symbols_; }
   [[nodiscard]] const LinkageStubs& stubs() const { return stubs_; }
@@ -40,5 +40,10 @@ class FunctionBounds {
   Symbols symbols_;
   LinkageStubs stubs_;
 };
+
+/// What an executable shows without any symbol: where it starts (`_start`), and what its start code hands to
+/// the C library as the program's `main`. Sizes are unknown. Empty for shared objects without an entry point
+/// of that form.
+std::vector<Symbol> entry_symbols(const Module& module);
 
 }  // namespace culprit::structure

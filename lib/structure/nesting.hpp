@@ -1,7 +1,6 @@
 #pragma once
 
 #include "structure/flow_graph.hpp"
-#include "structure/inline_map.hpp"
 #include "structure/line_table.hpp"
 #include "structure/loop_copies.hpp"
 #include "structure/loops.hpp"
@@ -11,6 +10,23 @@
 #include <vector>
 
 namespace culprit::structure {
+
+/// Which inlined instance an address of one procedure belongs to: the innermost whose ranges hold it.
+class InlineMap {
+ public:
+  explicit InlineMap(const std::vector<Inlined>& inlined);
+  /// Index of the instance, kNone: the procedure itself.
+  [[nodiscard]] std::uint32_t find(std::uint64_t address) const;
+  /// The instance and those around it, outermost first.
+  [[nodiscard]] std::vector<std::uint32_t> chain(std::uint32_t instance) const;
+  /// Whether `inner` is `outer` or lies in it; kNone, the procedure, holds everything.
+  [[nodiscard]] bool within(std::uint32_t inner, std::uint32_t outer) const;
+
+ private:
+  const std::vector<Inlined>& inlined_;
+  std::vector<std::uint64_t> starts_;     // ascending; segment i ends where i + 1 starts
+  std::vector<std::uint32_t> instances_;  // of each segment
+};
 
 /// Loops and inlined instances of one procedure brought into one nesting.
 ///

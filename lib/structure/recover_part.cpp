@@ -6,10 +6,10 @@
 #include "structure/recover_part.hpp"
 
 #include "structure/code_reader.hpp"
+#include "structure/combine.hpp"
 #include "structure/debug_servers.hpp"
 #include "structure/loops.hpp"
 #include "structure/nesting.hpp"
-#include "structure/scope_table.hpp"
 #include "structure/subprograms.hpp"
 
 #include <algorithm>

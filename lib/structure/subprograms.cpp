@@ -2,7 +2,6 @@
 // pass, keep the procedures that hold some with all their inlined instances. Damaged parts are left out.
 #include "structure/subprograms.hpp"
 
-#include "structure/parameters.hpp"
 #include "structure/qualified_names.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "unwind/code_module.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/stack_bounds.hpp"
 
 #include <cstdint>
@@ -36,5 +36,24 @@ int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept;
 
 /// True if `address` follows a call instruction in a module that `find` knows.
 bool is_return_address(std::uint64_t address, FindModule find, void* context) noexcept;
+
+}  // namespace culprit::unwind
+
+namespace culprit::unwind {
+
+/// Whether a walk from return address `pc` with stack pointer `sp` outwards reaches the thread's first frame.
+class OnwardWalk {
+ public:
+  virtual bool reaches_root(std::uint64_t pc, std::uint64_t sp) noexcept = 0;
+
+ protected:
+  ~OnwardWalk() = default;
+};
+
+/// The last resort: the nearest word on the stack that is a return address from which the walk goes on to the
+/// root. What earlier calls have left on the stack is distinguished where the call instruction names its
+/// target: that must be the code at start.pc. Async-signal-safe.
+bool scan_stack(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
+                OnwardWalk& onward, Bridge& bridge) noexcept;
 
 }  // namespace culprit::unwind

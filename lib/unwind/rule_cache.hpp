@@ -1,6 +1,6 @@
 #pragma once
 
-#include "unwind/code_module.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/rule.hpp"
 
 #include <cstdint>

@@ -2,14 +2,13 @@
 // (rule_cache.hpp) gives the caller's stack pointer, pc, rbp and rbx; at each frame it is looked whether the
 // rest of the walk is the remembered one (path.hpp). A rule that needs other registers starts the walk again
 // with all of them; code without call-frame information is left by a guess that must lead to a return address
-// (bridge.cpp, stack_scan.cpp). Ends at the thread's first frame, or as partial or too deep. Every read is
+// (bridge.cpp). Ends at the thread's first frame, or as partial or too deep. Every read is
 // bounded; nothing allocates or locks.
 // Cost: a handful of loads per new frame; 84 to 90 ns for 10 to 60 frames with recording, warm
 // (docs/figures.md).
 #include "unwind/walker.hpp"
 
 #include "unwind/bridge.hpp"
-#include "unwind/stack_scan.hpp"
 
 namespace culprit::unwind {
 

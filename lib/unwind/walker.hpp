@@ -1,6 +1,6 @@
 #pragma once
 
-#include "unwind/code_module.hpp"
+#include "unwind/code_bytes.hpp"
 #include "unwind/frame.hpp"
 #include "unwind/general_step.hpp"
 #include "unwind/path.hpp"

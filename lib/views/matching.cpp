@@ -2,8 +2,6 @@
 // then by name alone, loops by alignment, renamed procedures by what they contain.
 #include "views/matching.hpp"
 
-#include "views/loop_alignment.hpp"
-#include "views/scope_key.hpp"
 #include "views/similarity.hpp"
 
 #include <algorithm>

@@ -4,9 +4,11 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace culprit::views {
+
 namespace {
 
 using database::Context;
@@ -88,6 +90,28 @@ std::vector<ContextId> find_contexts(const Figures& figures, std::string_view pa
     return figures.at_context(time, a) > figures.at_context(time, b);
   });
   return found;
+}
+
+// The hot path (docs/algorithms.md 17): from the root to the largest child while that keeps most of its
+// parent.
+
+std::vector<HotStep> hot_path(View& view, const Column& column, double whole, double keep) {
+  std::vector<HotStep> path;
+  double parent = 0;
+  for (std::vector<NodeId> level = view.roots(); !level.empty(); level = view.children(path.back().node)) {
+    HotStep best;
+    bool found = false;
+    for (const NodeId node : level) {
+      const double value = view.value(node, column);
+      if (std::isnan(value) || value <= 0 || (found && value <= best.value)) continue;
+      best = {node, value, whole > 0 ? value / whole : 0};
+      found = true;
+    }
+    if (!found || (!path.empty() && best.value < keep * parent)) break;
+    path.push_back(best);
+    parent = best.value;
+  }
+  return path;
 }
 
 }  // namespace culprit::views

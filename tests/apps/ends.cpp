@@ -1,4 +1,4 @@
-// Computes for a while and then ends in the way it is told to. Usage: ends HOW SECONDS [ARGUMENT]
+// Computes for a while and then ends in the given way. Usage: ends HOW SECONDS [ARGUMENT]
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,6 +1,6 @@
 // Poisson's equation on a square by red-black successive over-relaxation: a two-dimensional grid on a mesh of
 // processes, halos exchanged one-sidedly after each colour, and a reduction that tests for convergence, as
-// the benchmark is described of which one-sided waits and their causes were first told (Hermanns 2009, 2013).
+// the benchmark is described of which one-sided waits and their causes were first seen (Hermanns 2009, 2013).
 //   sor EXCHANGE CELLS ITERATIONS IMBALANCE
 //   EXCHANGE    fence, or post: general active target synchronization with the neighbours
 //   CELLS       a process's, in each direction

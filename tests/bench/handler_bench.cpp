@@ -3,7 +3,6 @@
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/region_names.hpp"
 #include "runtime/recording/regions.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 

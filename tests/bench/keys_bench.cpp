@@ -6,7 +6,7 @@
 
 #include "tui/browser.hpp"
 #include "tui/widgets/canvas.hpp"
-#include "views/database_source.hpp"
+#include "views/source.hpp"
 
 #include <algorithm>
 #include <chrono>

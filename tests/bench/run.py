@@ -357,15 +357,15 @@ class Bench:
             "mpirun -n 2": ["mpirun.openmpi", "--oversubscribe", "-n", 2],
         }
         for name, launch in launches.items():
-            walls, cpus, told = [], [], []
+            walls, cpus, reported = [], [], []
             for _ in range(3):
                 database.unlink(missing_ok=True)
                 wall, cpu, done = self.time([*launch, self.prof_mpi, copies, "-o", database])
                 merged = re.search(r"(\d+) contexts, by \d+ ranks of prof-mpi in ([\d.]+) s", done.stdout + done.stderr)
                 walls.append(wall)
                 cpus.append(cpu)
-                told.append(float(merged.group(2)))
-            wall, cpu, seconds = (statistics.median(column) for column in (walls, cpus, told))
+                reported.append(float(merged.group(2)))
+            wall, cpu, seconds = (statistics.median(column) for column in (walls, cpus, reported))
             print(f"  {name:24} {merged.group(1)} contexts; {PROFILES / wall:.0f} profiles/s from start to end, {PROFILES / seconds:.0f} "
                   f"without the launcher's; {wall:.2f} s, {cpu:.2f} s CPU; input {size / 1e6:.1f} MB, "
                   f"database {database.stat().st_size / 1e6:.1f} MB", flush=True)
@@ -396,13 +396,13 @@ class Bench:
         self.generate(source, made, 1, tree)
         database.unlink(missing_ok=True)
         alone = self.contexts(self.run_merge(1, made, database))
-        told = self.generate(source, made, profiles, tree)
-        print(f"scale, trees of {name}, {alone} contexts for one profile alone: {told}", end="", flush=True)
+        reported = self.generate(source, made, profiles, tree)
+        print(f"scale, trees of {name}, {alone} contexts for one profile alone: {reported}", end="", flush=True)
         size = sum(f.stat().st_size for f in made.rglob("*.culprit"))
         lines = []
         for ranks in (1, 2):
             database.unlink(missing_ok=True)
-            wall, cpu, memory, told = merged = self.run_merge(ranks, made, database)
+            wall, cpu, memory, reported = merged = self.run_merge(ranks, made, database)
             print(f"  {ranks} ranks: {wall:.2f} s, {cpu:.2f} s of CPU time, largest rank {memory / 1e6:.0f} MB; input "
                   f"{size / 1e6:.0f} MB, database {database.stat().st_size / 1e6:.0f} MB "
                   f"({database.stat().st_size / size:.2f} of it)", flush=True)
@@ -428,11 +428,11 @@ class Bench:
         os.sync()  # what the generator or another merge wrote must not keep this one waiting
         begin = time.monotonic()
         running = subprocess.Popen([str(c) for c in command], cwd=self.here, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
-        told = running.stdout.read()
+        reported = running.stdout.read()
         _, status, usage = os.wait4(running.pid, 0)
         if os.waitstatus_to_exitcode(status) not in (0, 3):
-            sys.exit(f"bench: {' '.join(map(str, command))}: failed\n{told}")
-        return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, told
+            sys.exit(f"bench: {' '.join(map(str, command))}: failed\n{reported}")
+        return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, reported
 
     # -- cold -------------------------------------------------------------------------------------------------------
 

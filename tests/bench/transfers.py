@@ -43,9 +43,9 @@ class Share:
         return f"{found:.1f} ({least:.1f}-{most:.1f}) of {self.inside:.2f} s"
 
 
-def until_all_came(told, scenario):
+def until_all_came(reported, scenario):
     """Seconds in the calls of a collective before the last rank began it."""
-    calls = [[c for c in log.calls if c.label == scenario and c.function not in STARTS] for log in told.ranks]
+    calls = [[c for c in log.calls if c.label == scenario and c.function not in STARTS] for log in reported.ranks]
     total = 0
     for together in zip(*calls):
         last = max(call.enter for call in together)
@@ -90,19 +90,19 @@ def one_run(bench, mpi, ranks):
     bench.time([bench.prof_mpi, "-q", out, "-o", database])
     view = ["view", "calling-context", "--metrics", "idleness:sum (I)", "--format", "json"]
     idle = idle_by_caller(json.loads(bench.time([bench.viewer, database, *view])[2].stdout)["roots"])
-    told = truth.Truth(truth.read(logs))
+    reported = truth.Truth(truth.read(logs))
     shares = {}
     for scenario in [name for operation in OPERATIONS for name in (operation, f"late_{operation}")]:
-        functions = {c.function for log in told.ranks for c in log.calls if c.label == scenario}
-        completion = sum(told.sum(label=scenario, pattern=pattern) for pattern in COMPLETIONS)
-        least = told.sum(label=scenario) - completion
+        functions = {c.function for log in reported.ranks for c in log.calls if c.label == scenario}
+        completion = sum(reported.sum(label=scenario, pattern=pattern) for pattern in COMPLETIONS)
+        least = reported.sum(label=scenario) - completion
         operation = scenario.removeprefix("late_")
         most = least + completion
         if operation in OPEN:
-            most = max(most, until_all_came(told, scenario))
+            most = max(most, until_all_came(reported, scenario))
         if operation in FILES:
             least = 0
-        shares[scenario] = Share(told.inside(functions, label=scenario), idle[scenario], least, most)
+        shares[scenario] = Share(reported.inside(functions, label=scenario), idle[scenario], least, most)
     return shares
 
 

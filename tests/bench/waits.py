@@ -77,8 +77,8 @@ def sor(bench):
         out, database = bench.fresh("sor.run"), bench.fresh("sor.db")
         run = bench.time([*launch, bench.hpcrun, "-q", "-t", "-o", out, program, exchange, 200, iterations, 0.5])[1]
         _, merged, done = bench.time([bench.prof_mpi, "-v", out, "-o", database])
-        told = done.stdout + done.stderr
-        analysed = float(re.search(r"time lines: [0-9.]+ s, ([0-9.]+) s of CPU time", told).group(1))
+        reported = done.stdout + done.stderr
+        analysed = float(re.search(r"time lines: [0-9.]+ s, ([0-9.]+) s of CPU time", reported).group(1))
         traces = sum(file.stat().st_size for file in out.rglob("*.trace"))
         print(f"sor {exchange}, {SOR_RANKS} ranks, {iterations} iterations, {traces / 1e6:.1f} MB of traces: run {run:.1f} s of "
               f"CPU time; time lines {analysed:.2f} s ({100 * analysed / run:.2f} %), all of prof-mpi {merged:.2f} s "
@@ -91,8 +91,8 @@ def recorded(bench):
     subprocess.run(["mpicc.openmpi", "-O2", "-g", pathlib.Path(__file__).with_name("message_rate.c"), "-o", program], check=True)
     out, database = bench.fresh("recorded.run"), bench.fresh("recorded.db")
     launch = ["mpirun.openmpi", "--oversubscribe", "-n"]
-    told = bench.time([*launch, 4, bench.hpcrun, "-q", "-t", "--trace-limit", "16G", "-o", out, program, 100_000])[2].stdout
-    calls = sum(int(line.split()[0]) for line in told.splitlines())
+    reported = bench.time([*launch, 4, bench.hpcrun, "-q", "-t", "--trace-limit", "16G", "-o", out, program, 100_000])[2].stdout
+    calls = sum(int(line.split()[0]) for line in reported.splitlines())
     for ranks in (1, 2):
         done = bench.time([*launch, ranks, bench.prof_mpi, "-v", "--force", out, "-o", database])[2]
         seconds = float(re.search(r"time lines: ([0-9.]+) s", done.stdout + done.stderr).group(1))

@@ -342,8 +342,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// A sum over amounts, each told apart by what it belongs to: the same for any number of analysts, and for
-/// all versions that find the same.
+/// A sum over amounts, each distinguished by what it belongs to: the same for any number of analysts, and
+/// for all versions that find the same.
 class Digest {
  public:
   void add(std::initializer_list<std::uint64_t> of, std::uint64_t amount) {

@@ -1,6 +1,5 @@
-#include "structure/cache_entry.hpp"
-
 #include "parts.hpp"
+#include "structure/cache.hpp"
 #include "structure_validity.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "file_formats.hpp"
 #include "measurement/trace.hpp"
 #include "simulated_run.hpp"
-#include "structure/cache_entry.hpp"
+#include "structure/cache.hpp"
 #include "trace_recording.hpp"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Any bytes are a run's marker, or are told to be none.
+// Any bytes are a run's marker, or are reported to be none.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace measurement = culprit::measurement;
   static const recording::Directory directory(recording::scratch());

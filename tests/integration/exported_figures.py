@@ -1,4 +1,4 @@
-"""Adds up what exported files hold, by metric, each by its own format's rules. Times in seconds unless told otherwise."""
+"""Adds up what exported files hold, by metric, each by its own format's rules. Times in seconds unless stated otherwise."""
 
 import csv
 import gzip

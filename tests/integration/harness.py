@@ -135,15 +135,15 @@ class Workspace(unittest.TestCase):
         for part in parts:
             self.assertIn(part, lines[0])
 
-    def assert_time(self, found, low, high, calls, told=""):
+    def assert_time(self, found, low, high, calls, reported=""):
         """One quantity, in seconds, against the program's own clock; `calls` of its log are those that it is made of."""
         if low <= found <= high:
             return
-        told = f"{found:.4f} s is not from {low:.4f} to {high:.4f} s: {told}"
+        reported = f"{found:.4f} s is not from {low:.4f} to {high:.4f} s: {reported}"
         lost = sum(call.preempted for call in calls)
         if lost:
-            raise LostProcessor(f"{told}; {lost} of {len(calls)} calls lost their processor")
-        self.fail(told)
+            raise LostProcessor(f"{reported}; {lost} of {len(calls)} calls lost their processor")
+        self.fail(reported)
 
     def against_clock(self, measure, compare):
         """Measures in a directory of its own (`self.here`) and compares; measures again for LostProcessor only, and skips the
@@ -160,8 +160,8 @@ class Workspace(unittest.TestCase):
                 repeated = REPEATED.read_text().splitlines() if REPEATED.exists() else []
                 ended = number == MEASUREMENTS or len(repeated) >= BUDGET
                 again = "not compared" if ended else f"{len(repeated) + 1} of {BUDGET}"
-                told = f"{again}: {self.id()}: {' '.join(str(lost).split())}"
+                reported = f"{again}: {self.id()}: {' '.join(str(lost).split())}"
                 with REPEATED.open("a") as file:
-                    file.write(f"{told}\n")
+                    file.write(f"{reported}\n")
                 if ended:
-                    self.skipTest(told)
+                    self.skipTest(reported)

@@ -1,5 +1,5 @@
 """What sampling may cost is bounded: a handler that takes too long is called less often, a thread's memory ends at its
-limit. Neither loses time, and both are told."""
+limit. Neither loses time, and both are reported."""
 
 import unittest
 
@@ -20,7 +20,7 @@ class BoundedCost(harness.Workspace):
         self.database = self.here / "run.db"
         info = harness.run([harness.VIEWER, self.database, "info"])
         report = harness.run([harness.VIEWER, self.database, "report"])
-        self.told = [" ".join(text.split()) for text in (merged.stderr, info.stdout, report.stdout)]
+        self.reported = [" ".join(text.split()) for text in (merged.stderr, info.stdout, report.stdout)]
         return harness.viewer_json(self.database, "info")
 
     def charged(self, event):
@@ -35,7 +35,7 @@ class BoundedCost(harness.Workspace):
         self.assertGreater(charged, info["duration_s"] * 0.75 - info["slowest_period_s"])
 
     def assert_told(self, sentence):
-        for text in self.told:
+        for text in self.reported:
             self.assertRegex(text, sentence)
 
     def test_too_costly_a_handler_is_called_less_often(self):
@@ -86,7 +86,7 @@ class BoundedCost(harness.Workspace):
         self.assertEqual(info["slowest_period_s"], 5e-3)
         self.assertGreater(info["sampling_us"], 0)
         self.assert_time_kept(info)
-        self.assertRegex(self.told[1], r"sampling [\d ]+ samples, [\d.]+ µs each: .*% of the CPU time")
+        self.assertRegex(self.reported[1], r"sampling [\d ]+ samples, [\d.]+ µs each: .*% of the CPU time")
 
     def test_memory_of_a_thread_ends_at_its_limit(self):
         info = self.measured(2, "REALTIME@f2000", CULPRIT_TREE_BYTES="131072")

@@ -11,43 +11,43 @@ WORLD = 1
 
 
 class Communication(harness.Workspace):
-    def calls(self, told):
+    def calls(self, reported):
         """By the name of the MPI function."""
-        return {call["path"][-1]["name"]: call for call in told["paths"]}
+        return {call["path"][-1]["name"]: call for call in reported["paths"]}
 
     def check(self, mpi):
         database = self.merge(self.measure(mpi, RANKS, harness.PROGRAMS / f"traffic.{mpi}", options=["--trace"]))
-        told = harness.viewer_json(database, "communication")
-        self.check_calls(self.calls(told))
-        self.check_functions(told)
-        self.assertTrue(told["exact"])
-        self.check_partners(told["partners"])
+        reported = harness.viewer_json(database, "communication")
+        self.check_calls(self.calls(reported))
+        self.check_functions(reported)
+        self.assertTrue(reported["exact"])
+        self.check_partners(reported["partners"])
         self.check_metrics(database)
         text = harness.run([harness.VIEWER, database, "communication"]).stdout
         self.assertIn(f"MPI_COMM_WORLD: 120 kB in {RANKS * MESSAGES} messages", text)
         self.assertIn("a communicator or window of 2 processes: 128 B in 2 messages", text)
 
-    def check_functions(self, told):
+    def check_functions(self, reported):
         """Sums by function."""
-        functions = {row["call"]: row for row in told["mpi"]}
+        functions = {row["call"]: row for row in reported["mpi"]}
         self.assertEqual(functions["MPI_Isend"]["ranks"], list(range(RANKS)))
         self.assertEqual((functions["MPI_Isend"]["calls"], functions["MPI_Isend"]["bytes"]), (RANKS * MESSAGES, RANKS * RING))
         self.assertEqual(functions["MPI_Put"]["ranks"], [0])
-        self.assertEqual(told["calls"], sum(row["calls"] for row in told["mpi"]))
-        self.assertEqual(told["bytes"], RANKS * (RING + PAIR_BYTES + REDUCED) + PUT)
+        self.assertEqual(reported["calls"], sum(row["calls"] for row in reported["mpi"]))
+        self.assertEqual(reported["bytes"], RANKS * (RING + PAIR_BYTES + REDUCED) + PUT)
         for key in ("calls", "bytes", "seconds", "sent_bytes"):
-            self.assertAlmostEqual(sum(row[key] for row in told["mpi"]), sum(row[key] for row in told["paths"]), places=6)
-        for row in told["mpi"]:
+            self.assertAlmostEqual(sum(row[key] for row in reported["mpi"]), sum(row[key] for row in reported["paths"]), places=6)
+        for row in reported["mpi"]:
             self.assertAlmostEqual(row["mean_s"], row["seconds"] / row["calls"], places=9)
 
     def check_counted(self, mpi):
         """Without a trace: all but what nonblocking receives bring, and partners of one-sided operations."""
         database = self.merge(self.measure(mpi, RANKS, harness.PROGRAMS / f"traffic.{mpi}"))
-        told = harness.viewer_json(database, "communication")
-        self.assertFalse(told["exact"])
-        self.check_counted_partners(told["partners"])
-        self.check_functions(told)
-        calls = self.calls(told)
+        reported = harness.viewer_json(database, "communication")
+        self.assertFalse(reported["exact"])
+        self.check_counted_partners(reported["partners"])
+        self.check_functions(reported)
+        calls = self.calls(reported)
         self.check_sent(calls)
         for name in ("MPI_Sendrecv", "MPI_Allreduce"):
             self.assertEqual(calls[name]["received_bytes"], RANKS * (PAIR_BYTES if name == "MPI_Sendrecv" else REDUCED))
@@ -56,7 +56,7 @@ class Communication(harness.Workspace):
         self.assertEqual((calls["MPI_Isend"]["smallest_bytes"], calls["MPI_Isend"]["largest_bytes"]), (BYTES, 2 * BYTES))
         values = harness.viewer_json(database, "view", "calling-context", "--metrics", "calls,bytes-sent")["roots"][0]["values"]
         self.assertEqual(values["bytes-sent:sum (I)"], RANKS * (RING + PAIR_BYTES + REDUCED) + PUT)
-        self.assertEqual(values["calls:sum (I)"], told["calls"])
+        self.assertEqual(values["calls:sum (I)"], reported["calls"])
         self.assertIn("Counted without a trace", harness.run([harness.VIEWER, database, "communication"]).stdout)
 
     def check_counted_partners(self, partners):

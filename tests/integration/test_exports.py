@@ -86,8 +86,8 @@ class Stacks(unittest.TestCase):
             except subprocess.TimeoutExpired:
                 self.skipTest("npm's registry cannot be reached: no package after two minutes")
             if fetched.returncode != 0:
-                told = [line for line in fetched.stderr.splitlines() if "reason" in line] or [f"npm ended with {fetched.returncode}"]
-                self.skipTest("npm's registry cannot be reached: " + told[0])
+                reported = [line for line in fetched.stderr.splitlines() if "reason" in line] or [f"npm ended with {fetched.returncode}"]
+                self.skipTest("npm's registry cannot be reached: " + reported[0])
             shutil.unpack_archive(next(packed.glob("*.tgz")), packed)
         read = json.loads(run("node", HERE / "speedscope_import.js", packed / "package" / "dist" / "release", *files))
         return {pathlib.Path(result["file"]): result["profiles"] for result in read}

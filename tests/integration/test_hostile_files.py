@@ -1,4 +1,4 @@
-"""What files and directories that others made, or that a program names, can do to the tools: nothing but be told."""
+"""What files and directories that others made, or that a program names, can do to the tools: nothing but be reported."""
 
 import os
 import pathlib

@@ -172,8 +172,8 @@ class Flips(Measured):
         self.assertIn(done.returncode, (0, 3), done.stderr)
         if self.database.read_bytes() == database:
             return
-        told = [line for line in done.stderr.splitlines() if line not in lines and path.name in line]
-        self.assertTrue(done.returncode == 3 and told, done.stderr)
+        reported = [line for line in done.stderr.splitlines() if line not in lines and path.name in line]
+        self.assertTrue(done.returncode == 3 and reported, done.stderr)
 
     def flip_all_over(self, directory):
         done = self.prof_mpi(directory, None)

@@ -85,8 +85,8 @@ class Lists(harness.Workspace):
             self.assertAlmostEqual(seconds(row), total, delta=0.01 * total + 1e-3)
             if pattern not in COMPLETIONS:
                 self.assertAlmostEqual(float(row["share"].replace("<", "")), 100 * total / whole, delta=0.2)
-            if (told := re.search(r"; (\d+) % indirect", row["rest"])) is not None:
-                self.assertAlmostEqual(int(told[1]), 100 * indirect / total, delta=1)
+            if (reported := re.search(r"; (\d+) % indirect", row["rest"])) is not None:
+                self.assertAlmostEqual(int(reported[1]), 100 * indirect / total, delta=1)
         left = re.search(r"and ([\d ]+) rows? more", harness.run([harness.VIEWER, self.database, "waits"]).stdout)
         self.assertEqual(len(listed) + (int(left[1].replace(" ", "")) if left else 0), len(groups))
         single = self.rows("waits", "--by-rank")
@@ -102,13 +102,13 @@ class Lists(harness.Workspace):
     def check_others(self):
         for command, amount in (("causes", lambda row: row["short_term_s"] + row["long_term_s"]), ("hotspots", lambda row: row["cost_s"])):
             found = harness.viewer_json(self.database, command)
-            told = sum(amount(row) for row in found if row["path"])
+            reported = sum(amount(row) for row in found if row["path"])
             for words in ([command], [command, "--by-rank"]):
                 rows = self.rows(*words)
                 self.assertTrue(rows)
                 listed = sum(seconds(row) for row, _ in rows)
-                self.assertLessEqual(listed, 1.01 * told + 1e-3)
-                self.assertGreaterEqual(listed, 0.8 * told)
+                self.assertLessEqual(listed, 1.01 * reported + 1e-3)
+                self.assertGreaterEqual(listed, 0.8 * reported)
             self.assertLessEqual(len(self.rows(command)), len({(*shown(row["path"]), *shown(row.get("waiter_path") or [])) for row in found}))
 
     def check_all(self, mpi, exchange):

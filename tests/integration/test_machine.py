@@ -114,7 +114,7 @@ class Machine(harness.Workspace):
         self.report = harness.viewer_json(self.database, "report")
         self.text = harness.run([harness.VIEWER, self.database, "report"]).stdout
         self.machine = self.report["machine"]
-        self.told = f"{self.machine}\n{self.load}\n{self.text}"
+        self.reported = f"{self.machine}\n{self.load}\n{self.text}"
         for suspect in self.machine:
             self.assertIn(suspect["kind"], ("oversubscribed", "bound-together", "quota", "slow"))
             self.assertEqual(len(suspect["hosts"]), 1)
@@ -122,22 +122,22 @@ class Machine(harness.Workspace):
 
     def assert_first(self, kind, *words, ranks, by_others=False):
         """The verdict, the first suspect, and the report's first sentence behind the verdict."""
-        self.assertTrue(self.machine, self.told)
+        self.assertTrue(self.machine, self.reported)
         first = self.machine[0]
-        self.assertEqual((first["kind"], first["by_others"]), (kind, by_others), self.told)
-        self.assertLessEqual(set(ranks), set(first["ranks"]), self.told)
-        self.assertEqual(self.report["verdict"]["kind"], "starved", self.told)
+        self.assertEqual((first["kind"], first["by_others"]), (kind, by_others), self.reported)
+        self.assertLessEqual(set(ranks), set(first["ranks"]), self.reported)
+        self.assertEqual(self.report["verdict"]["kind"], "starved", self.reported)
         sentence = " ".join(self.text.split("\n\n")[1].split())
-        self.assertTrue(sentence.startswith("The machine is the first suspect: on host "), self.told)
+        self.assertTrue(sentence.startswith("The machine is the first suspect: on host "), self.reported)
         for word in words:
             self.assertIn(word, sentence)
 
     def assert_none(self):
         """Nothing is claimed, unless other programs really were in the way."""
         if self.load.others < QUIET:
-            self.assertEqual(self.machine, [], self.told)
+            self.assertEqual(self.machine, [], self.reported)
         for suspect in self.machine:
-            self.assertTrue(suspect["by_others"], self.told)
+            self.assertTrue(suspect["by_others"], self.reported)
 
     @under_each_mpi
     def test_more_ranks_than_processors(self, mpi):
@@ -151,7 +151,7 @@ class Machine(harness.Workspace):
         self.look(mpi, 3 * ONLINE, PARTS // 2, self.millions, "uneven")
         self.assert_first("oversubscribed", ranks=[0])
         after = self.text.split("% of the run is waiting")[1]
-        self.assertIn("extra_work", after, self.told)
+        self.assertIn("extra_work", after, self.reported)
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")
     @under_each_mpi

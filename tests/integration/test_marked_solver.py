@@ -119,9 +119,9 @@ class MarkedSolver(harness.Workspace):
 
     def test_by_post(self):
         self.solve("openmpi", "post", "--segment", "exchange_by_post", "--segment", "relax", "--segment", "nothing", expect=3)
-        told = harness.run([harness.PROF_MPI, self.here / "run", "--dry-run", "--segment", "relax", "--segment", "nothing"], expect=3)
-        self.assertIn("--segment: relax: no MPI calls below it", told.stderr)
-        self.assertIn("--segment: nothing: no procedure of that name", told.stderr)
+        reported = harness.run([harness.PROF_MPI, self.here / "run", "--dry-run", "--segment", "relax", "--segment", "nothing"], expect=3)
+        self.assertIn("--segment: relax: no MPI calls below it", reported.stderr)
+        self.assertIn("--segment: nothing: no procedure of that name", reported.stderr)
         self.check_marked_iterations()
         self.check_efficiencies()
         self.check_procedures("exchange_by_post")

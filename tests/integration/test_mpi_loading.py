@@ -1,6 +1,6 @@
 """The ways in which MPI gets into a program, under both MPIs: a user's tool in the profiling interface, preloaded or
 linked; an extension of a program that is not linked with MPI; a thread that a library's constructor waits for; a shell
-around the program; a session instead of MPI_Init; and calls that nobody sees, which the user is told of."""
+around the program; a session instead of MPI_Init; and calls that nobody sees, of which the user is informed."""
 
 import unittest
 

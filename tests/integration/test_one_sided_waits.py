@@ -62,11 +62,11 @@ class OneSidedWaits(harness.Workspace):
         for pattern, calls in PATTERNS.items():
             self.assertLessEqual(self.found[pattern], self.truth.inside(calls) * 1.001, pattern)
 
-    def assert_seconds(self, pattern, low, high, told=""):
+    def assert_seconds(self, pattern, low, high, reported=""):
         """Of a pattern, the seconds that were found, against the log of the calls that wait so and of those they wait for."""
         calls = [call for log in self.truth.ranks for call in log.calls if call.function in PATTERNS[pattern]]
         calls += [wait.cause for wait in self.truth.waits if wait.pattern == pattern]
-        self.assert_time(self.found[pattern], low, high, calls, f"{pattern} {told}: {self.figures}")
+        self.assert_time(self.found[pattern], low, high, calls, f"{pattern} {reported}: {self.figures}")
 
     def assert_found(self, *patterns):
         """Every epoch of so short a run has stamps: what is found is what was, as far as it was sampled as idle."""
@@ -184,9 +184,9 @@ class OneSidedWaits(harness.Workspace):
             found[row["pattern"]] += row["seconds"]
         inside = sum(end - begin for begin, end in target.values()) / 1e9
         self.assertGreater(idle, 0.5 * inside)
-        told = f"{found}, {whole} s until completions, {late} s of them after the puts, {idle} s idle"
-        self.assert_time(found["early-wait"], 0.9 * min(whole, idle), inside + 0.005, calls, told)
-        self.assert_time(found["late-complete"], 0.9 * late * min(1, idle / whole), late + 0.005, calls, told)
+        reported = f"{found}, {whole} s until completions, {late} s of them after the puts, {idle} s idle"
+        self.assert_time(found["early-wait"], 0.9 * min(whole, idle), inside + 0.005, calls, reported)
+        self.assert_time(found["late-complete"], 0.9 * late * min(1, idle / whole), late + 0.005, calls, reported)
 
     def nobody_waits(self, mpi):
         """Everything that MPI has for passive targets, under locks that exclude nobody."""

@@ -13,7 +13,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 SOURCE = APPS / "sanitized.c"
 # Each program meets the sampler at another moment each time.
 TIMES = 10 if harness.THOROUGH else 3
-# ThreadSanitizer sleeps for a second in each process that ends, unless told not to: once per program is enough.
+# ThreadSanitizer sleeps for a second in each process that ends, unless set not to: once per program is enough.
 AT_ONCE = dict(harness.ENVIRONMENT, TSAN_OPTIONS="atexit_sleep_ms=0")
 # What each finds, by the word for the mistake.
 FINDS = {

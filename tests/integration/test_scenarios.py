@@ -55,15 +55,15 @@ class Scenarios(harness.Workspace):
 
     def check_named(self, claims, truths=None):
         """Each cause is among the first claims, of which there are no more than causes, with path, ranks and amount."""
-        told, truths = "\n".join(map(str, claims)), truths or self.truths
+        reported, truths = "\n".join(map(str, claims)), truths or self.truths
         for true in truths:
             naming = [claim for claim in claims[: len(truths)] if true.named_by(claim)]
-            self.assertTrue(naming, f"{true.as_json()}:\n{told}")
-            self.assertTrue(true.path_of(naming[0]), f"{true.as_json()}:\n{told}")
-            self.assertTrue(true.ranks_of(naming), f"{true.as_json()}:\n{told}")
+            self.assertTrue(naming, f"{true.as_json()}:\n{reported}")
+            self.assertTrue(true.path_of(naming[0]), f"{true.as_json()}:\n{reported}")
+            self.assertTrue(true.ranks_of(naming), f"{true.as_json()}:\n{reported}")
             if len(self.truths) == 1:
                 claimed = sum(claim.seconds for claim in claims if true.named_by(claim))
-                self.assertAlmostEqual(claimed, true.cost, delta=AMOUNT * true.cost + NOISE, msg=told)
+                self.assertAlmostEqual(claimed, true.cost, delta=AMOUNT * true.cost + NOISE, msg=reported)
 
     def check_costs(self):
         """Each notable cost is the referee's, whatever code and rank it is of."""

@@ -76,10 +76,10 @@ class SeveralHosts(harness.Workspace):
         measured = self.measure("openmpi", CHAIN, program, options=("--trace",), env=environment)
         for file in sorted(measured.rglob("*.trace")):
             trace_bytes.forget_comparisons(file)
-        told = harness.run([harness.PROF_MPI, measured]).stderr
+        reported = harness.run([harness.PROF_MPI, measured]).stderr
         recorded, left = CHAIN - 1, CHAIN - 1 - MENDED
-        self.assertIn(f"{recorded} messages were received before they were sent", told)
-        self.assertIn(f"pushed forward, {left} still are", told)
+        self.assertIn(f"{recorded} messages were received before they were sent", reported)
+        self.assertIn(f"pushed forward, {left} still are", reported)
         database = measured.with_name(measured.name + ".db")
         quality = harness.viewer_json(database, "report")["quality"]
         self.assertEqual((quality["clock_violations"], quality["clock_violations_left"]), (recorded, left))

@@ -68,10 +68,10 @@ class Trace(harness.Workspace):
         self.assertTrue(outline["sealed"])
         self.assertEqual(outline["clocks"], 2)
         self.assertEqual(self.iterations(records), [1, 3])
-        told = {int(line.split()[0]): float(line.split()[1]) for line in done.stdout.splitlines()}
+        reported = {int(line.split()[0]): float(line.split()[1]) for line in done.stdout.splitlines()}
         marks = {record["operations"][0]["bytes"]: record for record in records if record["operations"]}
-        self.assertLess(marks[1]["exit"] / 1e9, told[1])
-        self.assertLess(told[1], marks[3]["exit"] / 1e9)
+        self.assertLess(marks[1]["exit"] / 1e9, reported[1])
+        self.assertLess(reported[1], marks[3]["exit"] / 1e9)
         self.assertGreater(min(record["depth"] for record in marks.values()), 1)
 
     def test_a_forked_child_has_its_own(self):
@@ -149,12 +149,12 @@ class Trace(harness.Workspace):
         lines = harness.run([sys.executable, READ_DB, database, "time"]).stdout.splitlines()
         self.assertEqual(len(lines), 2)
         for rank, line in enumerate(lines):
-            told = re.fullmatch(rf"rank {rank}: (\d+) bins of (\d+) ns, (\d+) ns in MPI calls, (\d+) ns in wait patterns, (\d+) segments", line)
+            reported = re.fullmatch(rf"rank {rank}: (\d+) bins of (\d+) ns, (\d+) ns in MPI calls, (\d+) ns in wait patterns, (\d+) segments", line)
             waits = [row for row in harness.viewer_json(database, "waits") if row["exact"] and row["rank"] == rank]
-            self.assertAlmostEqual(int(told[4]) / 1e9, sum(row["seconds"] for row in waits), places=6)
-            self.assertLessEqual(int(told[1]), 1000)
-            self.assertLessEqual(int(told[3]), int(told[1]) * int(told[2]))
-            self.assertEqual(int(told[5]), segments.get(rank, 0))
+            self.assertAlmostEqual(int(reported[4]) / 1e9, sum(row["seconds"] for row in waits), places=6)
+            self.assertLessEqual(int(reported[1]), 1000)
+            self.assertLessEqual(int(reported[3]), int(reported[1]) * int(reported[2]))
+            self.assertEqual(int(reported[5]), segments.get(rank, 0))
 
     def test_short_openmpi(self):
         self.check_short("openmpi")

@@ -41,14 +41,14 @@ class AgainstLogs(harness.Workspace):
         # While one rank is off its processor in the middle of moving data, the other one waits for it.
         lost = measured.preempted[function, label]
         beginning = seconds_of_beginning(logs, function, label)
-        told = (
+        reported = (
             f"{function} in {label}: {idle:.4f} s idle, {late:.4f} s waiting, {completion:.4f} s completion, "
             f"{lost:.4f} s off the processor, {beginning:.4f} s until the last one had begun, {inside:.4f} s in all"
         )
         if least:
-            self.assertGreaterEqual(idle, late - delta, told)
+            self.assertGreaterEqual(idle, late - delta, reported)
         if most:
-            self.assertLessEqual(idle, late + completion + lost + beginning + delta, told)
+            self.assertLessEqual(idle, late + completion + lost + beginning + delta, reported)
 
 
 def calls_of(logs, label):

@@ -23,7 +23,7 @@ CELLS = [
 ]
 HOLDINGS = re.compile(r"stress: (\w+): (\d+) timers, (\d+) descriptors, (\d+) kB mapped, (\d+) kB resident")
 
-# A hang is told from slowness by far: 10 000 sampled threads take seconds, on a busy machine a minute.
+# A hang differs from slowness by far: 10 000 sampled threads take seconds, on a busy machine a minute.
 PATIENCE = 300
 
 # What may be added between the moment when all parts have done all they do and the end. Code that is loaded again and

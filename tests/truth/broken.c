@@ -1,6 +1,6 @@
 /* Truth: programs that are wrong, or end badly. Each must leave a usable measurement. Usage:
  * broken LOGDIR [seconds of work] [unmatched|exit|kill|window|threads]; the log is written where the process
- * lives long enough. Work and waiting are half of the time each, so that what was lost can be told. */
+ * lives long enough. Work and waiting are half of the time each, so that what was lost can be seen. */
 #include "truth_program.h"
 
 #include <pthread.h>

@@ -46,7 +46,7 @@ Side make_side(const views::Source& source, const Invocation& invocation, const 
   return side;
 }
 
-/// Errors tell that they are about the second database.
+/// Errors state that they are about the second database.
 Side make_second(const views::Source& source, const Invocation& invocation, const std::string& metric) {
   try {
     return make_side(source, invocation, metric);

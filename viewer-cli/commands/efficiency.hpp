@@ -13,7 +13,7 @@ namespace culprit::viewer {
 
 /// POP efficiencies of the ranks' main threads (docs/algorithms.md 10): useful time is what lies outside MPI.
 /// As a profile knows them the run lasts as long as the longest rank less the time in MPI_Init; time lines
-/// tell it exactly, and what communication is divided into.
+/// show it exactly, and what communication is divided into.
 struct Efficiency {
   double parallel = 0, load_balance = 0, communication = 0;
   double serialization = 0, transfer = 0;  ///< where `exact`
@@ -26,7 +26,7 @@ struct Efficiency {
 struct EfficiencyFigure {
   double Efficiency::*value;
   const char* key;                   ///< in JSON
-  bool exact;                        ///< time lines alone tell it
+  bool exact;                        ///< time lines alone show it
   const char *name, *formula;        ///< in text
   const char *short_name, *meaning;  ///< in the browser
   const char* when_low;              ///< what that means, there
@@ -46,7 +46,7 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
      "    transfer", "with an instant network / measured", "data moves too long"},
 }};
 
-/// Ranks 0: nothing to tell (no rank, or no time).
+/// Ranks 0: nothing is known (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);
 
 /// The same of one region that the program marked, over all places where it is begun: shares of the time in

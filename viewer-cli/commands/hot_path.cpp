@@ -1,11 +1,11 @@
 #include "commands/hot_path.hpp"
 
+#include "commands/table.hpp"
 #include "request/view_request.hpp"
-#include "text/csv.hpp"
 #include "text/frame_json.hpp"
 #include "tree/tree_text.hpp"
 #include "views/calling_context.hpp"
-#include "views/hot_path.hpp"
+#include "views/node_path.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -36,6 +36,29 @@ std::vector<views::ShownNode> fold(const views::View& view, const std::vector<vi
   return steps;
 }
 
+Table table_of(const views::View& view, const std::vector<views::HotStep>& path, const std::string& metric) {
+  using enum Table::In;
+  Table table{{{"id"},
+               {"kind", csv},
+               {"name", csv},
+               {"file", csv},
+               {"line", csv},
+               {"module", csv},
+               {"frame", json},
+               {metric, csv},
+               {"value", json},
+               {"share"}},
+              {}};
+  for (const views::HotStep& step : path) {
+    const views::Frame frame = view.frame(step.node);
+    table.rows.push_back({view.id(step.node), std::string(views::kind_name(frame.kind)),
+                          std::string(frame.name), std::string(frame.file), std::uint64_t{frame.line},
+                          std::string(frame.module), Table::Scope{frame}, step.value, step.value,
+                          step.share});
+  }
+  return table;
+}
+
 }  // namespace
 
 void run_hot_path(std::ostream& out, const Screen& screen, const views::Source& source,
@@ -55,23 +78,12 @@ void run_hot_path(std::ostream& out, const Screen& screen, const views::Source& 
     }
     return;
   }
-  if (invocation.format == Format::csv)
-    write_csv_row(out, {"id", "kind", "name", "file", "line", "module", column.title, "share"});
-  Json steps = Json::array();
-  for (const views::HotStep& step : path) {
-    const views::Frame frame = request.view->frame(step.node);
-    if (invocation.format == Format::csv) {
-      write_csv_row(out, {request.view->id(step.node), std::string(views::kind_name(frame.kind)),
-                          std::string(frame.name), std::string(frame.file), std::to_string(frame.line),
-                          std::string(frame.module), csv_number(step.value), csv_number(step.share)});
-    }
-    steps.push_back({{"id", request.view->id(step.node)},
-                     {"frame", to_json(frame)},
-                     {"value", step.value},
-                     {"share", step.share}});
-  }
-  if (invocation.format == Format::json) {
-    out << write({{"metric", column.title}, {"unit", column.unit}, {"path", steps}});
+  const Table table = table_of(*request.view, path, column.title);
+  if (invocation.format == Format::csv) {
+    write_csv(out, source.experiment(), table);
+  } else {
+    out << write(
+        {{"metric", column.title}, {"unit", column.unit}, {"path", to_json(source.experiment(), table)}});
   }
 }
 

@@ -3,7 +3,6 @@
 #include "commands/rows.hpp"
 #include "commands/table.hpp"
 #include "findings/phrases.hpp"
-#include "findings/segment_begins.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"

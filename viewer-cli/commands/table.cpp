@@ -35,6 +35,7 @@ struct JsonOf {
   Json operator()(const Table::Path& path) const {
     return path.context == kNone ? Json::array() : path_json(experiment, path.context);
   }
+  Json operator()(const Table::Scope& scope) const { return viewer::to_json(scope.frame); }
   template <class Plain>
   Json operator()(const Plain& value) const {
     return value;
@@ -64,6 +65,7 @@ struct TextOf {
   std::string operator()(const Table::Path& path) const {
     return path.context == kNone ? std::string() : whole_path(experiment, path.context);
   }
+  std::string operator()(const Table::Scope& scope) const { return std::string(scope.frame.name); }
 };
 
 void add_location_of(Json& row, const Contents& experiment, const Table::Cell& cell) {

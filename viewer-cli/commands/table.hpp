@@ -32,9 +32,13 @@ struct Table {
     std::vector<std::uint32_t> locations;
   };
   using Threads = std::vector<std::uint32_t>;
+  /// A scope of a view: in json an object, in csv its name. Its texts must outlive the table.
+  struct Scope {
+    views::Frame frame;
+  };
   /// monostate: there is none.
   using Cell = std::variant<std::monostate, bool, double, std::uint64_t, std::int64_t, std::string, Thread,
-                            Threads, Ranks, Path>;
+                            Threads, Ranks, Path, Scope>;
   static Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
   std::vector<Column> columns;

@@ -3,7 +3,6 @@
 #include "commands/metric_over_segments.hpp"
 #include "commands/rows.hpp"
 #include "database/procedure_name.hpp"
-#include "findings/segment_begins.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "print/text.hpp"

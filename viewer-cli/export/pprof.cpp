@@ -1,6 +1,5 @@
 #include "export/pprof.hpp"
 
-#include "export/gzip.hpp"
 #include "print/text.hpp"
 #include "profile.pb.h"
 #include "request/errors.hpp"
@@ -9,12 +8,18 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
+#include <new>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include <zlib.h>
+
 namespace culprit::viewer {
+
 namespace {
 
 namespace pb = perftools::profiles;
@@ -69,7 +74,7 @@ class ProfileBuilder {
   [[nodiscard]] std::string finish() {
     for (const std::string* each : in_order_) profile_.add_string_table(*each);
     std::string bytes;
-    // Messages are limited to 2 GiB, which SerializeToString tells by failing.
+    // Messages are limited to 2 GiB, which SerializeToString reports by failing.
     if (!profile_.SerializeToString(&bytes))
       throw CommandError(
           "export: pprof: the profile exceeds the 2 GiB of its format (export one of few ranks)");
@@ -230,6 +235,36 @@ void write_pprof(std::ostream& out, const views::Figures& figures, const views::
   builder.describe(column);
   for (const std::uint32_t location : figures.locations()) builder.add_samples(location);
   write_gzip(out, builder.finish());
+}
+
+namespace {
+
+constexpr int kGzip = 16;  // added to the window's size: a gzip header and trailer around the data
+
+}  // namespace
+
+void write_gzip(std::ostream& out, std::string_view bytes) {
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, MAX_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  std::array<char, 65536> buffer;
+  int state = Z_OK;
+  while (state != Z_STREAM_END) {
+    const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+    // zlib does not change its input, but older versions do not say so.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(part);
+    const bool last = part == bytes.size();
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+      stream.avail_out = static_cast<uInt>(buffer.size());
+      state = ::deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH);
+      out.write(buffer.data(), static_cast<std::streamsize>(buffer.size() - stream.avail_out));
+    } while (stream.avail_out == 0);
+    bytes.remove_prefix(part);
+  }
+  ::deflateEnd(&stream);
 }
 
 }  // namespace culprit::viewer

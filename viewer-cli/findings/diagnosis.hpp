@@ -101,7 +101,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
 /// and MPI_Finalize.
 Diagnosis diagnose(const views::Figures& figures, bool without_startup = false);
 
-/// The part of a blamed context's idleness that is reached only through scopes with too few samples to tell
+/// The part of a blamed context's idleness that is reached only through scopes with too few samples to decide
 /// whether they are balanced: 0 to 1.
 double undecided_share(const views::Figures& figures, const Blamed& blamed);
 

@@ -1,6 +1,6 @@
-// Divides idleness (docs/diagnosis.md, "What waiting consists of"). Time lines tell how long each wait for a
+// Divides idleness (docs/diagnosis.md, "What waiting consists of"). Time lines show how long each wait for a
 // late rank was; what is left of the calls' time is divided by the mean size of their messages. The kernel
-// tells how long each thread was ready to run without a processor: of that, what lay outside waits is known
+// shows how long each thread was ready to run without a processor: of that, what lay outside waits is known
 // from the CPU time of the work. Without time lines, what suspects and varying gaps explain is the waiting
 // for late ranks.
 #include "findings/idleness_parts.hpp"

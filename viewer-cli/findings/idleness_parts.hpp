@@ -16,7 +16,7 @@ struct IdlenessParts {
   double library_s = 0;       ///< overhead of the MPI library
   double no_processor_s = 0;  ///< ready to go on, without a processor
   double threads_s = 0;       ///< for other threads of the process
-  double undivided_s = 0;     ///< without a trace: what of the first three nothing tells apart
+  double undivided_s = 0;     ///< without a trace: what of the first three nothing distinguishes
 
   [[nodiscard]] double sum() const {
     return late_s + transfer_s + library_s + no_processor_s + threads_s + undivided_s;

@@ -1,6 +1,6 @@
 // What each kind of loss takes of all threads' time (docs/diagnosis.md): start-up, input and output, and idle
 // threads as measured; waiting in MPI is divided among what suspects explain, what time lines or varying gaps
-// tell, and the rest. Cost: linear in contexts, and per-thread values of the first few suspects.
+// show, and the rest. Cost: linear in contexts, and per-thread values of the first few suspects.
 #include "findings/losses.hpp"
 
 #include "text/quantity.hpp"

@@ -26,7 +26,7 @@ class Names {
       names_.push_back(of_one(suspect));
       caller_.push_back(enclosing_procedure(experiment_, suspect.named));
     }
-    tell_apart(everyone);
+    distinguish(everyone);
     return std::move(names_);
   }
 
@@ -41,7 +41,7 @@ class Names {
   }
 
   /// Makes the names of some suspects differ.
-  void tell_apart(const std::vector<std::size_t>& some) {
+  void distinguish(const std::vector<std::size_t>& some) {
     std::map<std::string, std::vector<std::size_t>> alike;
     for (const std::size_t each : some) alike[names_[each]].push_back(each);
     for (const auto& [name, group] : alike) {
@@ -60,7 +60,7 @@ class Names {
         if (caller.empty()) continue;
         for (const std::size_t each : of_caller) names_[each] += ", called by " + caller;
       }
-      tell_apart(group);
+      distinguish(group);
       return;
     }
     for (const std::size_t each : group)

@@ -1,8 +1,8 @@
 #include "request/completion.hpp"
 
 #include "request/command_line.hpp"
-#include "views/database_source.hpp"
 #include "views/metric_name.hpp"
+#include "views/source.hpp"
 
 #include <algorithm>
 #include <array>

@@ -49,7 +49,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-void tell_problems(const merge::Outcome& outcome) {
+void print_problems(const merge::Outcome& outcome) {
   const std::size_t listed = std::min(outcome.problems.size(), kProblemsListed);
   for (std::size_t problem = 0; problem < listed; ++problem) {
     print::complain("viewer-cli", outcome.problems[problem]);
@@ -78,7 +78,7 @@ bool merge_directory(const fs::path& directory, const fs::path& output, bool qui
       if (first) outcome = std::move(own);
     });
   }
-  tell_problems(outcome);
+  print_problems(outcome);
   return outcome.degraded();
 }
 

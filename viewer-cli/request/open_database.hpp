@@ -1,6 +1,6 @@
 #pragma once
 
-#include "views/database_source.hpp"
+#include "views/source.hpp"
 
 #include <memory>
 #include <string>

@@ -121,9 +121,9 @@ std::unique_ptr<views::Figures> make_figures(const views::Source& source, const 
 std::vector<views::Column> sampled_columns(const database::Contents& experiment,
                                            const std::vector<views::Column>& shown) {
   const std::string time = primary_metric(experiment) + ":sum (I)";
-  const bool tells =
+  const bool occurs =
       std::any_of(shown.begin(), shown.end(), [&](const views::Column& each) { return each.title == time; });
-  return tells ? shown : std::vector<views::Column>{};
+  return occurs ? shown : std::vector<views::Column>{};
 }
 
 ViewRequest make_view_request(const views::Source& source, const Invocation& invocation) {

@@ -15,7 +15,7 @@ using database::ContextKind;
 namespace {
 
 constexpr std::size_t kNameColumns = 48;
-// Interpreters and task systems bring paths of fifty frames: where a path begins and where it ends tells
+// Interpreters and task systems bring paths of fifty frames: where a path begins and where it ends shows
 // most.
 constexpr std::size_t kOuter = 3, kInner = 9;
 

@@ -3,9 +3,13 @@
 #include "request/command_line.hpp"
 #include "text/screen.hpp"
 #include "views/compared.hpp"
+#include "views/difference.hpp"
 #include "views/shown.hpp"
 
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -20,5 +24,23 @@ struct DiffSetting {
 /// Two runs side by side: their totals, the code that changed most itself, and the tree of changes.
 void write_diff(std::ostream& out, const Screen& screen, const views::Compared& view,
                 const views::Shown& shown, const DiffSetting& setting, const Invocation& invocation);
+
+}  // namespace culprit::viewer
+
+// How a comparison of two runs is written, as text and in the browser.
+namespace culprit::viewer {
+
+/// `+1.2`, `-1.2`.
+std::string with_sign(const std::string& number);
+
+/// Two decimals; empty where there is no ratio, or one so large that it says no more.
+std::string ratio_text(const std::optional<double>& ratio);
+
+/// What happened to a scope itself, in words that stand behind its name: `new`, `gone`, `was old_name`, `now
+/// inlined`; empty for most.
+std::vector<std::string> what_became_of(const views::ComparedScope& scope);
+
+/// One run in words: `stencil.db: 4 ranks, 12.3 s`.
+std::string run_text(const std::string& name, const database::Contents& experiment, bool unicode);
 
 }  // namespace culprit::viewer

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "request/view_request.hpp"
+#include "text/quantity.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -21,5 +22,40 @@ void write_left_out(std::ostream& out, const Screen& screen, const views::Shown&
 /// A path as the same table, one line per step.
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
                 const std::vector<views::ShownNode>& steps, bool ids);
+
+/// The numbers that stand in front of a tree: one or two table columns (value, share of the total) per
+/// metric.
+class NumberColumns {
+ public:
+  NumberColumns(const Screen& screen, const ViewRequest& request);
+
+  /// Two header lines, each as wide as a row.
+  [[nodiscard]] std::vector<std::string> header() const;
+
+  /// One row's numbers, right-aligned and coloured by share; zeros are left blank.
+  [[nodiscard]] std::string row(const views::VisibleNode& row) const;
+
+  [[nodiscard]] std::size_t width() const;
+
+ private:
+  struct Part {
+    std::size_t metric = 0;    ///< index of the request's columns
+    bool share = false;        ///< percent of the total instead of the value
+    std::string above, below;  ///< header
+    std::size_t width = 0;
+  };
+
+  void add(std::size_t metric, bool share, const std::string& above, const std::string& below);
+  void choose_default();
+  void choose_given();  ///< those that are not the default
+  [[nodiscard]] std::string cell(const Part& part, double value) const;
+
+  const Screen& screen_;
+  const ViewRequest& request_;
+  std::vector<double> totals_;
+  std::vector<double> wholes_;  ///< what shares are of
+  std::vector<Scale> scales_;
+  std::vector<Part> parts_;
+};
 
 }  // namespace culprit::viewer

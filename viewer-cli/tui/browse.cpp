@@ -1,10 +1,10 @@
 #include "tui/browse.hpp"
 
-#include "database/database_error.hpp"
+#include "database/encoding.hpp"
 #include "files/at_death.hpp"
 #include "tui/browser.hpp"
 #include "tui/panes/source_pane.hpp"
-#include "tui/state/derived_metrics.hpp"
+#include "tui/state/state_files.hpp"
 #include "tui/view_state.hpp"
 #include "tui/widgets/background.hpp"
 #include "tui/widgets/terminal.hpp"
@@ -97,7 +97,7 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
     } else {
       browser.handle(*event);
       if (const auto text = browser.take_copied(); text && !terminal.copy(*text))
-        browser.tell("This terminal may not take copies (OSC 52): " + *text);
+        browser.notify("This terminal may not take copies (OSC 52): " + *text);
       more = true;
     }
   }

@@ -4,7 +4,6 @@
 #include "request/open_database.hpp"
 #include "text/shorten.hpp"
 #include "tui/pages/explain.hpp"
-#include "tui/pages/keys_page.hpp"
 #include "tui/panes/choices.hpp"
 #include "tui/panes/compare_pane.hpp"
 #include "tui/panes/flame_pane.hpp"
@@ -58,7 +57,7 @@ bool Browser::has_others_below(std::size_t tab) const {
 void Browser::compare(OtherRun other) {
   if (compare_ != nullptr) {
     if (comparison_->forming()) {
-      tell("Another run is still being compared");
+      notify("Another run is still being compared");
       return;
     }
     panes_.pop_back();
@@ -82,14 +81,14 @@ void Browser::ask_other_run() {
     if (text.empty()) return;
     std::error_code error;
     if (std::filesystem::is_directory(text, error) && !std::filesystem::exists(text + ".db", error)) {
-      tell(text + " is not merged yet (prof-mpi " + print::shell_path(text) + ')');
+      notify(text + " is not merged yet (prof-mpi " + print::shell_path(text) + ')');
       return;
     }
     try {
       Opened opened = open_database(text, {}, true);
       compare({std::move(opened.source), opened.path, {}, {}});
     } catch (const std::exception& refused) {
-      tell(refused.what());
+      notify(refused.what());
     }
   };
   ask(std::move(prompt));
@@ -99,10 +98,10 @@ void Browser::copy_path() {
   std::string path = panes_[tab_]->path();
   if (path.empty() && workspace_.chosen) path = workspace_.path_of(*workspace_.chosen);
   if (path.empty()) {
-    tell("No code is chosen");
+    notify("No code is chosen");
     return;
   }
-  tell("Copied, where the terminal takes OSC 52: " + path);
+  notify("Copied, where the terminal takes OSC 52: " + path);
   copied_ = std::move(path);
 }
 
@@ -123,7 +122,7 @@ void Browser::ask_file() {
   prompt.entered = [this, text = screen_text()](const std::string& name) {
     if (name.empty()) return;
     const std::string why = write_new(name, text, workspace_.database());
-    tell(why.empty() ? "Written to " + name : name + ": " + why);
+    notify(why.empty() ? "Written to " + name : name + ": " + why);
   };
   ask(std::move(prompt));
 }
@@ -140,7 +139,7 @@ void Browser::handle(const Event& event) {
   if (event.key == Key::letter && event.letter > U' ') {
     std::string letter;
     encode(event.letter, letter);
-    tell(letter + " means nothing here (? shows the keys)");
+    notify(letter + " means nothing here (? shows the keys)");
   }
 }
 
@@ -317,7 +316,7 @@ void Browser::go(const Target& target) {
 
 void Browser::go_back() {
   if (came_from_.empty()) {
-    tell("There is nowhere to go back to");
+    notify("There is nowhere to go back to");
     return;
   }
   const auto [tab, node] = came_from_.back();

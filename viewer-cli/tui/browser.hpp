@@ -47,7 +47,7 @@ class Browser final : public Host {
 
   void go(const Target& target) override;
   void switch_to(const std::string& name) override;
-  void tell(const std::string& text) override { message_ = text; }
+  void notify(const std::string& text) override { message_ = text; }
   void ask(Prompt prompt) override { prompt_.emplace(std::move(prompt)); }
   void choose(Menu menu) override { menu_.emplace(std::move(menu)); }
   void show(const std::string& title, Page page) override;

@@ -61,7 +61,7 @@ struct KernelOpening {
 /// send signals, disabled. Returns a descriptor that exec closes, or a negative errno. Async-signal-safe.
 long open_kernel_event(const KernelOpening& opening);
 
-/// The same, leaving the kernel out where only that is allowed and the event makes sense so; `opening` tells
+/// The same, leaving the kernel out where only that is allowed and the event makes sense so; `opening` shows
 /// what was opened.
 long open_kernel_event_as_allowed(KernelOpening& opening);
 

@@ -2,9 +2,15 @@
 
 #include "runtime/api.hpp"
 #include "runtime/state/thread.hpp"
+#include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <ctime>
+
+#include <sys/time.h>
+#include <sys/uio.h>
 
 namespace culprit::runtime {
 
@@ -30,5 +36,65 @@ class BlockedCall {
   bool was_blocked_ = false;
   bool published_ = false;
 };
+
+}  // namespace culprit::runtime
+
+// Which reads and writes by descriptor a signal can break off or make come short. Asked before the call:
+// after it, nothing shows whether the program's own signals came as well.
+namespace culprit::runtime {
+
+/// Reads from devices and writes to pipes up to this size are whole or nothing (PIPE_BUF, one page).
+inline constexpr std::size_t kWhole = 4096;
+
+bool reads_interruptibly(int descriptor, std::size_t size);
+bool writes_interruptibly(int descriptor, std::size_t size);
+
+/// Some socket of this process was given a timeout, after which every read of a socket asks for it.
+void note_socket_timeout();
+
+/// Whether the kernel can read the `size` bytes at `address`, at least 8: a call that is given them fails
+/// with EFAULT otherwise. One system call per page: the kernel copies a mask before it refuses the unknown
+/// change, and what forbids process_vm_readv (seccomp in a container) does not forbid this. False also where
+/// the process is not measured: it may have forbidden itself every further system call.
+bool is_readable(long address, std::size_t size);
+
+/// Enough of a gathered size to distinguish a large one from a small one; 0 where the kernel refuses the
+/// list.
+std::size_t length_of(const iovec* pieces, int count);
+
+}  // namespace culprit::runtime
+
+// How long a call may block at most, from the ways in which system interfaces say it.
+namespace culprit::runtime {
+
+inline std::uint64_t limit_of_ms(int milliseconds) {
+  return milliseconds < 0 ? BlockedCall::kForever : static_cast<std::uint64_t>(milliseconds) * 1'000'000;
+}
+
+inline std::uint64_t limit_of(const timespec* time) {
+  if (time == nullptr) return BlockedCall::kForever;
+  if (time->tv_sec < 0 || time->tv_nsec < 0) return 0;
+  return static_cast<std::uint64_t>(time->tv_sec) * kSecond + static_cast<std::uint64_t>(time->tv_nsec);
+}
+
+inline std::uint64_t limit_of(const timeval* time) {
+  if (time == nullptr) return BlockedCall::kForever;
+  if (time->tv_sec < 0 || time->tv_usec < 0) return 0;
+  return static_cast<std::uint64_t>(time->tv_sec) * kSecond +
+         static_cast<std::uint64_t>(time->tv_usec) * 1000;
+}
+
+/// Of calls that leave it to the kernel to read the time: 0 where it cannot, which makes the call fail.
+template <typename Time>
+std::uint64_t limit_if_readable(const Time* time) {
+  return time == nullptr || is_readable(word(time), sizeof *time) ? limit_of(time) : 0;
+}
+
+/// From now until `end` on `clock`.
+inline std::uint64_t limit_until(clockid_t clock, std::uint64_t end) {
+  if (end == BlockedCall::kForever) return end;
+  const std::uint64_t current = read_clock(clock);
+  return end > current ? end - current : 0;
+}
 
 }  // namespace culprit::runtime

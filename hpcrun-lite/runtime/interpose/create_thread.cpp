@@ -3,7 +3,6 @@
 #include "runtime/life/thread_life.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/sampling/program_signals.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"

@@ -3,8 +3,6 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/start_stop.hpp"
-#include "runtime/state/control.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/clock.hpp"

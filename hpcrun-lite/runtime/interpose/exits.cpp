@@ -1,10 +1,13 @@
 // The ways to end a process that run no destructors; process_life.cpp has the others.
 #include "runtime/api.hpp"
 #include "runtime/life/process_life.hpp"
+#include "runtime/sampling/parking.hpp"
 #include "runtime/state/process.hpp"
+#include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 
+#include <csetjmp>
 #include <csignal>
 #include <cstdlib>
 
@@ -52,3 +55,46 @@ CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
 void culprit_rt_abort() {
   if (own_process()) end_process(EndReason::abort);
 }
+
+// A jump out of a handler that interrupted a blocking call leaves the signal held back, unless the jump
+// restores the mask of signals: sampling of the thread would rest until the next such call.
+
+namespace culprit::runtime {
+namespace {
+
+using Jump = void(__jmp_buf_tag*, int);
+
+/// What was held back arrives here, while the call is still on the stack. Should the jump stay inside of the
+/// handler, then its return holds the signal back again, and the end of the call lets it go.
+void let_go() {
+  if (culprit_rt_thread.parked) unpark();
+  culprit_rt_thread.ends_below = 0;
+  Thread* thread = this_thread();
+  if (thread == nullptr || thread->blocked_from == 0 || !own_process()) return;
+  thread->blocked_from = 0;
+  thread->blocked_call = true;
+  change_mask(SIG_UNBLOCK, process.mask);
+  thread->blocked_call = false;
+}
+
+}  // namespace
+}  // namespace culprit::runtime
+
+using culprit::runtime::Jump;
+using culprit::runtime::let_go;
+using culprit::runtime::Real;
+
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library; the last is what fortified programs call
+#define CULPRIT_JUMP(name)                                                                       \
+  CULPRIT_EXPORT __attribute__((noreturn)) void name(__jmp_buf_tag* place, int value) noexcept { \
+    static CULPRIT_REAL Real<Jump> real{#name};                                                  \
+    let_go();                                                                                    \
+    real(place, value);                                                                          \
+    __builtin_unreachable();                                                                     \
+  }
+
+CULPRIT_JUMP(longjmp)
+CULPRIT_JUMP(_longjmp)
+CULPRIT_JUMP(siglongjmp)
+CULPRIT_JUMP(__longjmp_chk)
+// NOLINTEND(bugprone-reserved-identifier)

@@ -1,6 +1,5 @@
 // The sampling signals are ours: a program that gives every signal a handler, as some do, keeps its handler
 // in a shadow, which is called for signals that no event of ours sent.
-#include "runtime/sampling/full_queue.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/program_signals.hpp"
 #include "runtime/system/c_library.hpp"

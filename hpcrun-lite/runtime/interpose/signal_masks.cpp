@@ -6,7 +6,7 @@
 #include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
-#include "runtime/system/signal_set.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,15 +1,13 @@
 // The interposed functions that may wait, made from the table in waits.def; and those of their kind that need
 // more than a line of it. waits_syscall.cpp has syscall().
 #include "runtime/interpose/blocked_call.hpp"
-#include "runtime/interpose/interruptible.hpp"
-#include "runtime/interpose/wait_time.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
-#include "runtime/system/signal_set.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <csignal>
 #include <cstdarg>

@@ -3,8 +3,6 @@
 // do not return the way they were called.
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/confinement.hpp"
-#include "runtime/interpose/interruptible.hpp"
-#include "runtime/interpose/wait_time.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"

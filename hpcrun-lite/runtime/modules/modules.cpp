@@ -2,7 +2,6 @@
 
 #include "runtime/modules/map_snapshot.hpp"
 #include "runtime/process/identity.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
 

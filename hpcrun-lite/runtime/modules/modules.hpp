@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/modules/loaded_module.hpp"
+#include "runtime/modules/map_snapshot.hpp"
 #include "unwind/walker.hpp"
 
 #include <cstdint>

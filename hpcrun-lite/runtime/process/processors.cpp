@@ -1,16 +1,19 @@
 #include "runtime/process/processors.hpp"
 
 #include "measurement/limits.hpp"
-#include "runtime/process/control_group.hpp"
+#include "runtime/process/kernel_file.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
+#include "runtime/system/text.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>
 
 namespace culprit::runtime {
+
 namespace {
 
 /// Ranks on this host, by what launchers set for each of them: Open MPI, MPICH's hydra, Slurm.
@@ -58,6 +61,120 @@ void start_brake(std::uint64_t signal_ns) {
   constexpr std::uint64_t kUsualPeriod = kSecond / 200;
   process.brake.start(now(), first.time() ? first.period : kUsualPeriod, processors_of_process(), signal_ns,
                       measurement::kMaxHalvings);
+}
+
+namespace {
+
+/// A group in one of the kernel's hierarchies.
+struct Group {
+  const char* mount = nullptr;  ///< null: there is none
+  bool unified = false;         ///< version 2
+  char path[1024] = {};         ///< below the mount; empty at its top
+};
+
+bool names(const char* list, std::size_t length, const char* controller) {
+  const std::size_t wanted = strlen(controller);
+  for (const char* at = list; at < list + length;) {
+    const std::size_t size = strcspn(at, ",:");
+    if (size == wanted && strncmp(at, controller, wanted) == 0) return true;
+    at += size + 1;
+  }
+  return false;
+}
+
+/// The group whose limits of this controller count: a line ID:CONTROLLERS:PATH, without controllers of
+/// version 2.
+void find_group(const char* controller, const char* mount, Group& group) {
+  static char groups[4096];  // some threads that end the process have small stacks
+  for (const char* line = beginning_of("/proc/self/cgroup", groups); *line != '\0';) {
+    const std::size_t length = strcspn(line, "\n");
+    const char* list = line + std::min(length, strcspn(line, ":") + 1);
+    const std::size_t listed = strcspn(list, ":\n");
+    const char* path = list + listed + 1;
+    const bool unified = listed == 0 && list[0] == ':';
+    const bool named = names(list, listed, controller);
+    if (named || (unified && group.mount == nullptr)) {
+      const std::size_t size = strcspn(path, "\n");
+      if (size < sizeof group.path) {
+        group.mount = named ? mount : "/sys/fs/cgroup";
+        group.unified = !named;
+        memcpy(group.path, path, size);
+        group.path[size == 1 ? 0 : size] = '\0';
+      }
+    }
+    line += length + (line[length] == '\n' ? 1 : 0);
+  }
+}
+
+const char* file_of(const Group& group, const char* name, char* text, std::size_t size) {
+  Text<1280> path;
+  path.add(group.mount).add(group.path).add("/").add(name);
+  text[0] = '\0';
+  return path.cut() ? text : beginning_of(path.c_str(), text, size);
+}
+
+/// The limit of this group alone.
+ProcessorLimit limit_of(const Group& group) {
+  char text[512];
+  ProcessorLimit limit;
+  std::uint64_t period = 0;
+  const char* at = nullptr;
+  if (group.unified) {
+    at = file_of(group, "cpu.max", text, sizeof text);
+    limit.quota = next_number(at);  // "max": 0
+    period = next_number(at);
+    limit.throttled_ns =
+        number_behind(file_of(group, "cpu.stat", text, sizeof text), "throttled_usec ") * 1000;
+  } else {
+    at = file_of(group, "cpu.cfs_quota_us", text, sizeof text);
+    limit.quota = next_number(at);  // "-1", none: 0
+    at = file_of(group, "cpu.cfs_period_us", text, sizeof text);
+    period = next_number(at);
+    limit.throttled_ns = number_behind(file_of(group, "cpu.stat", text, sizeof text), "throttled_time ");
+  }
+  limit.quota = period == 0 ? 0 : limit.quota * 1000 / period;
+  return limit;
+}
+
+/// How many numbers a list like 0-3,8 names.
+std::uint32_t count_listed(const char* list) {
+  std::uint64_t count = 0;
+  while (*list >= '0' && *list <= '9') {
+    const std::uint64_t first = next_number(list);
+    const bool range = *list == '-';
+    list += range ? 1 : 0;
+    const std::uint64_t last = range ? next_number(list) : first;
+    count += last >= first ? last - first + 1 : 0;
+    list += *list == ',' ? 1 : 0;
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
+}  // namespace
+
+ProcessorLimit processor_limit() {
+  Group group;
+  find_group("cpu", "/sys/fs/cgroup/cpu", group);
+  ProcessorLimit tightest;
+  if (group.mount == nullptr) return tightest;
+  for (;;) {
+    const ProcessorLimit limit = limit_of(group);
+    if (limit.quota != 0 && (tightest.quota == 0 || limit.quota < tightest.quota))
+      tightest.quota = limit.quota;
+    tightest.throttled_ns = std::max(tightest.throttled_ns, limit.throttled_ns);
+    char* last = strrchr(group.path, '/');
+    if (last == nullptr) return tightest;
+    *last = '\0';
+  }
+}
+
+std::uint32_t processors_of_group() {
+  Group group;
+  find_group("cpuset", "/sys/fs/cgroup/cpuset", group);
+  if (group.mount == nullptr) return 0;
+  static char list[4096];
+  const char* const name = group.unified ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+  return count_listed(file_of(group, name, list, sizeof list));
 }
 
 }  // namespace culprit::runtime

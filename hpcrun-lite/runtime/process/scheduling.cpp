@@ -3,9 +3,8 @@
 #include "runtime/process/scheduling.hpp"
 
 #include "measurement/schedule.hpp"
-#include "runtime/process/control_group.hpp"
 #include "runtime/process/kernel_file.hpp"
-#include "runtime/state/measurement.hpp"
+#include "runtime/process/processors.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
@@ -114,10 +113,10 @@ void ask(std::size_t index) {
   if (tree == nullptr || !tree->usable()) return;
   const std::uint64_t id = tree->counters().tid;
   const auto tid = static_cast<int>(id);
-  const std::uint64_t told = tree->counters().schedule.ran_ns;
+  const std::uint64_t recorded = tree->counters().schedule.ran_ns;
   const std::uint64_t ran = cpu_time_of(tid);
   // A tree that ended threads used before holds their times, too.
-  if (tid != begun.tid && ran < (told < ran ? told : 0) + kWorthAsking) return;
+  if (tid != begun.tid && ran < (recorded < ran ? recorded : 0) + kWorthAsking) return;
   Schedule schedule;
   read_times(tid, schedule);
   read_switches(tid, schedule);

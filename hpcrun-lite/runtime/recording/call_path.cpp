@@ -8,7 +8,6 @@
 #include "runtime/recording/region_names.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/state/call_mark.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
 

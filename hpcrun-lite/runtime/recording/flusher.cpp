@@ -6,7 +6,6 @@
 
 #include "measurement/raw_memory.hpp"
 #include "runtime/api.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"

@@ -1,6 +1,5 @@
 #include "runtime/recording/published_calls.hpp"
 
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/system_calls.hpp"

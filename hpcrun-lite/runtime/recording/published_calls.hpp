@@ -2,7 +2,7 @@
 
 #include "measurement/live.hpp"
 #include "runtime/api.hpp"
-#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/clock.hpp"
 

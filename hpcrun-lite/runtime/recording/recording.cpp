@@ -8,7 +8,6 @@
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/api.hpp"
-#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #include "runtime/recording/refusals.hpp"
 
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
 

@@ -1,6 +1,6 @@
 #include "runtime/recording/region_names.hpp"
 
-#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
 
 #include <atomic>
 #include <cstring>

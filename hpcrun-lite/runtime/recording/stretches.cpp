@@ -5,7 +5,7 @@
 // followed.
 #include "runtime/recording/stretches.hpp"
 
-#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 
 namespace culprit::runtime {

@@ -1,7 +1,6 @@
 #include "runtime/recording/tracing.hpp"
 
 #include "runtime/api.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/text.hpp"

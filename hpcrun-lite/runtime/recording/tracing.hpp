@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/state/measurement.hpp"
+#include "runtime/state/process.hpp"
 
 #include <cstdint>
 

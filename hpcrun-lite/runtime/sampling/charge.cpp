@@ -5,7 +5,6 @@
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/timers.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 

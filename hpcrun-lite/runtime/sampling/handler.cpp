@@ -16,14 +16,12 @@
 #include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/program_signals.hpp"
 #include "runtime/sampling/run_cost.hpp"
-#include "runtime/sampling/signal_cost.hpp"
 #include "runtime/sampling/timers.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/c_library.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/handler_stack.hpp"
-#include "runtime/system/signal_set.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cerrno>
 #include <csignal>

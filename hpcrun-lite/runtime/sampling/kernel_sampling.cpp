@@ -2,9 +2,8 @@
 
 #include "runtime/recording/refusals.hpp"
 #include "runtime/sampling/charge.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
-#include "runtime/system/interrupted_call.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cstring>
 

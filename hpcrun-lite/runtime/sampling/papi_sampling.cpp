@@ -4,10 +4,9 @@
 #include "runtime/recording/refusals.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/program_signals.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
-#include "runtime/system/signal_set.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <atomic>
 #include <cerrno>

@@ -11,10 +11,9 @@
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/run_cost.hpp"
 #include "runtime/sampling/timers.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
-#include "runtime/system/interrupted_call.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <csignal>
 

@@ -3,7 +3,6 @@
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/timers.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"
@@ -57,7 +56,7 @@ void for_each_thread(void (*act)(Thread*)) {
   }
 }
 
-void tell_file() {
+void mark_in_file() {
   file.set_stopped(control.stopped_total.load(std::memory_order_relaxed),
                    control.stopped_since.load(std::memory_order_relaxed));
 }
@@ -78,7 +77,7 @@ void start_sampling() {
   control.delayed.store(false, std::memory_order_relaxed);
   control.stopped_total.fetch_add(now() - since, std::memory_order_acq_rel);
   control.stopped_since.store(0, std::memory_order_seq_cst);
-  tell_file();
+  mark_in_file();
   update_tracing();
   for_each_thread(resume_thread);
 }
@@ -89,7 +88,7 @@ void stop_sampling() {
   const Change change;
   if (sampling_stopped()) return;
   control.stopped_since.store(now(), std::memory_order_seq_cst);
-  tell_file();
+  mark_in_file();
   update_tracing();
   for_each_thread(pause_thread);
 }

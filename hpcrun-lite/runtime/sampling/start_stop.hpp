@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/state/control.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 
 #include <cstdint>

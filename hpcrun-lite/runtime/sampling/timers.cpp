@@ -1,10 +1,9 @@
 #include "runtime/sampling/timers.hpp"
 
 #include "runtime/recording/refusals.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
-#include "runtime/system/thread_timer.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <csignal>
 #include <ctime>

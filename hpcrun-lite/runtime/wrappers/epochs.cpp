@@ -4,8 +4,8 @@
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 
 namespace culprit::runtime {

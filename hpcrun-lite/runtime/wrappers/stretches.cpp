@@ -6,8 +6,8 @@
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/sampling/parking.hpp"
-#include "runtime/state/control.hpp"
 #include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
 
 namespace culprit::runtime {
 namespace {

@@ -9,8 +9,6 @@
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/parking.hpp"
-#include "runtime/state/control.hpp"
-#include "runtime/state/measurement.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
@@ -83,7 +81,7 @@ void add_iteration(Thread* thread, measurement::NodeIndex node, std::uint64_t ti
 
 namespace {
 
-/// One recorded call in so many is timed. A prime: calls come in loops.
+/// One of this many recorded calls is timed. A prime: calls come in loops.
 constexpr std::uint32_t kTimed = 61;
 /// More was no recording: the thread was interrupted.
 constexpr std::uint64_t kMostRecording = 20'000;

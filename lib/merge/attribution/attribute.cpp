@@ -27,7 +27,7 @@ struct ProcedureName {
   Label label;
   StringId mpi = 0;  ///< the MPI call that it is a binding of, 0: none
   bool unresolved = false;
-  bool nameless = false;  ///< no symbol tells its name
+  bool nameless = false;  ///< no symbol shows its name
 };
 
 /// The position of a raw frame in the forest: what its children hang below.

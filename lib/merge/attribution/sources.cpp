@@ -125,7 +125,7 @@ CopiedSources copy_sources(std::span<const database::Context> contexts, std::spa
     if (!text) {
       sources.problem = strings[file] +
                         ": this source did not answer in time: it and those behind it are not "
-                        "copied (see to its file system, or leave out sources: --no-source)";
+                        "copied (check its file system, or leave out sources: --no-source)";
       break;
     }
     if (text->empty() || total + text->size() > kMaxSourcesBytes) continue;

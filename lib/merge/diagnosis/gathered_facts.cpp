@@ -144,6 +144,24 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
 
 }  // namespace
 
+void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                     std::vector<database::Context>& contexts) {
+  cct::MessageWriter message;
+  std::vector<std::uint32_t> flat;
+  for (const auto& [context, kind] : accumulation.lone_waits()) {
+    flat.insert(flat.end(), {context, static_cast<std::uint32_t>(kind)});
+  }
+  message.values(flat);
+  for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
+    const auto pairs = cct::MessageReader(bytes).values<std::uint32_t>();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      database::Context& context = contexts.at(pairs[i]);
+      context.flags |= database::kFrontier | database::kInWait;
+      context.wait_kind = std::max(context.wait_kind, static_cast<std::uint8_t>(pairs[i + 1]));
+    }
+  }
+}
+
 void gather_facts(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
                   const Summaries& summaries, const database::EachLocation& locations,
                   database::Experiment& experiment) {

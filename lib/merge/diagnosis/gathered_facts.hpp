@@ -1,10 +1,11 @@
 #pragma once
 
 #include "database/database.hpp"
-#include "database/each_location.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/values/accumulate.hpp"
+
+#include <vector>
 
 namespace culprit::merge {
 
@@ -13,5 +14,10 @@ namespace culprit::merge {
 void gather_facts(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
                   const Summaries& summaries, const database::EachLocation& locations,
                   database::Experiment& experiment);
+
+/// Collective: rank 0's `contexts` where marked waiting was found outside every known frontier frame become
+/// frontiers themselves.
+void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                     std::vector<database::Context>& contexts);
 
 }  // namespace culprit::merge

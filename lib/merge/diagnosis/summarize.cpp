@@ -152,7 +152,7 @@ Accumulator at(const std::vector<Accumulator>& sums, std::size_t row, std::size_
   return sums.empty() ? Accumulator{} : sums[row * metrics + metric];
 }
 
-/// What the groups and rows tell about each context.
+/// What the groups and rows show about each context.
 database::Summary context_summary(const RoleSums& sums, const Plan& plan, std::size_t metric,
                                   std::size_t metrics) {
   database::Summary summary;

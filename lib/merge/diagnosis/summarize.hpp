@@ -3,8 +3,8 @@
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/values/plan.hpp"
-#include "merge/values/role_sums.hpp"
 #include "merge/values/shape.hpp"
+#include "merge/values/tile_sums.hpp"
 
 #include <cstdint>
 #include <vector>

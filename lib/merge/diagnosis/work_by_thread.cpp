@@ -5,7 +5,6 @@
 #include "merge/diagnosis/work_by_thread.hpp"
 
 #include "cct/message.hpp"
-#include "merge/input/phase.hpp"
 #include "merge/input/together.hpp"
 #include "merge/values/shape.hpp"
 

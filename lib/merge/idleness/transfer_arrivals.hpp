@@ -34,7 +34,7 @@ class TransferArrivals {
   /// Adds the stamps of one process.
   void add(const measurement::Measurement& file);
 
-  /// Collective: every rank knows what the stamps of all tell. To be called once, before of().
+  /// Collective: every rank gets what the stamps of all show. To be called once, before of().
   void agree(exchange::Communicator& comm);
 
   /// Of one operation, by its own process's stamp; nothing where that is not known.

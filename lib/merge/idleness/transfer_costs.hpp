@@ -2,6 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/idleness/transfer_arrivals.hpp"
 
 #include <cstdint>
 #include <map>
@@ -20,7 +21,7 @@ class TransferCosts {
   /// Adds the calls of one process.
   void add(const measurement::Measurement& file);
 
-  /// Collective: every rank gets the costs that the calls of all ranks tell. To be called once, before
+  /// Collective: every rank gets the costs that the calls of all ranks show. To be called once, before
   /// cost().
   void agree(exchange::Communicator& comm);
 
@@ -41,6 +42,24 @@ class TransferCosts {
   std::map<Kind, Calls> calls_;
   std::uint64_t processes_ = 1;
   std::map<Kind, double> costs_;
+};
+
+/// What the whole run shows about calls that move many bytes: what they cost where they do not wait, and for
+/// whom single ones waited (docs/blame.md).
+struct Transfers {
+  TransferCosts costs;
+  TransferArrivals arrivals;
+
+  /// Adds one process.
+  void add(const measurement::Measurement& file) {
+    costs.add(file);
+    arrivals.add(file);
+  }
+  /// Collective: the same on every rank from then on. To be called once.
+  void agree(exchange::Communicator& comm) {
+    costs.agree(comm);
+    arrivals.agree(comm);
+  }
 };
 
 }  // namespace culprit::merge

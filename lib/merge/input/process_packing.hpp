@@ -10,7 +10,8 @@
 
 namespace culprit::merge {
 
-/// Summaries as bytes: some 40 and what tells a path from the one before it. Each begins with its size.
+/// Summaries as bytes: some 40 and what distinguishes a path from the one before it. Each begins with its
+/// size.
 class ProcessPacker {
  public:
   void add(const ProcessSummary& process, database::Encoder& into);

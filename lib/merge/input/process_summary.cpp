@@ -21,7 +21,7 @@ std::uint64_t trace_bytes(const std::string& path) {
 }  // namespace
 
 bool canonically_before(const ProcessSummary& a, const ProcessSummary& b) {
-  // Of copies, first the one that tells most.
+  // Of copies, first the one that shows most.
   const auto key = [](const ProcessSummary& s) {
     return std::tuple<bool, std::int32_t, const std::string&, std::uint64_t, std::uint64_t, std::uint64_t,
                       std::uint64_t, bool, const std::string&>(!s.rank.has_value(), s.rank.value_or(0),

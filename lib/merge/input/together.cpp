@@ -1,7 +1,6 @@
 #include "merge/input/together.hpp"
 
 #include "cct/message.hpp"
-#include "merge/input/phase.hpp"
 
 #include <cstring>
 #include <exception>

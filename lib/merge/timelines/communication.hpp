@@ -1,6 +1,6 @@
 #pragma once
 
-#include "database/communication.hpp"
+#include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/values/shape.hpp"
 #include "waits/communication/traffic.hpp"

@@ -7,7 +7,6 @@
 #include "exchange/machine.hpp"
 #include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_scopes.hpp"
-#include "merge/timelines/time_map_rows.hpp"
 #include "merge/timelines/trace_tables.hpp"
 #include "waits/causes/indirect_waits.hpp"
 #include "waits/clocks/causal_order.hpp"

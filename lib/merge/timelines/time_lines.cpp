@@ -3,10 +3,8 @@
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
-#include "merge/input/file_modules.hpp"
 #include "merge/input/own_frames.hpp"
-#include "waits/clocks/clock_correction.hpp"
-#include "waits/clocks/push_forward.hpp"
+#include "waits/clocks/causal_order.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -25,8 +25,8 @@ struct TimeLines {
 
 /// Collective: opens the traces of the files that `partition` gives this rank. Call paths are contexts
 /// (`shape.own`), times are on the clock of the process that clocks were compared with; readings name their
-/// events by the places in `shape.columns`. A trace that cannot be read is left out and told; one that breaks
-/// off is used as far as it goes, and reported once it was read.
+/// events by the places in `shape.columns`. A trace that cannot be read is left out and reported; one that
+/// breaks off is used as far as it goes, and reported once it was read.
 TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape);
 
 }  // namespace culprit::merge

@@ -10,6 +10,7 @@
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/segment_values.hpp"
+#include "waits/variation/time_map.hpp"
 #include "waits/variation/variation.hpp"
 
 #include <cstddef>
@@ -51,5 +52,8 @@ class TraceTables {
   const Shape& shape_;
   std::span<const std::uint32_t> threads_;
 };
+
+/// Collective: what all ranks did over time, on rank 0, by rank; the others get nothing.
+database::TimeMap gather_time_map(exchange::Communicator& comm, const waits::TimeMap& own);
 
 }  // namespace culprit::merge

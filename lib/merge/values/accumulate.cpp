@@ -403,7 +403,7 @@ void ThreadAccumulation::list_exclusive(database::TileRows& rows) {
   rows.add_rows(contexts_, own_.values());
 }
 
-/// The groups whose idleness the waits of the tile's threads tell.
+/// The groups whose idleness the waits of the tile's threads show.
 void ThreadAccumulation::find_watched() {
   watched_.groups.clear();
   for (const ContextId x : thread_waits_) watched_.groups.push_back(plan_.group_of[x]);

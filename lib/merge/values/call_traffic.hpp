@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cct/tree.hpp"
-#include "database/communication.hpp"
+#include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "measurement/measurement.hpp"
 #include "merge/values/shape.hpp"

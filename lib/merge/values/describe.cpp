@@ -1,5 +1,6 @@
 #include "merge/values/describe.hpp"
 
+#include "measurement/limits.hpp"
 #include "merge/values/shape.hpp"
 #include "merge/values/trace_values.hpp"
 
@@ -377,7 +378,7 @@ std::string lost_traces(const ProcessTable& processes, const std::string& direct
 
 std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
                                        std::uint64_t total_ns, const std::string& directory) {
-  // A run that was killed has one such line per process; a few tell the story.
+  // A run that was killed has one such line per process; a few are enough.
   constexpr std::uint64_t kListed = 5;
   std::vector<std::string> problems;
   std::uint64_t cut = 0;
@@ -397,8 +398,8 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
     problems.push_back(std::move(lost));
   if (quality.dropped > 0) {
     problems.push_back(directory + ": " + std::to_string(quality.dropped) +
-                       " samples were dropped: their threads found no room (full disk, or more than 4096 "
-                       "threads at one time)");
+                       " samples were dropped: their threads found no room (full disk, or more than " +
+                       std::to_string(measurement::kMaxThreads) + " threads at one time)");
   }
   if (metrics::Uint128{quality.partial_ns} * 100 > total_ns) {
     problems.push_back(

@@ -2,7 +2,6 @@
 
 #include "blame/blame.hpp"
 #include "database/database.hpp"
-#include "database/each_location.hpp"
 #include "merge/attribution/attribute.hpp"
 #include "merge/attribution/recover_structure.hpp"
 #include "merge/attribution/roles.hpp"

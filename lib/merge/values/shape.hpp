@@ -16,7 +16,7 @@ struct Columns {
                                kFirstEvent = 5;
 
   std::vector<std::string> events;  ///< beside REALTIME, by name
-  std::vector<std::string> traced;  ///< what time lines tell (trace_values.hpp), after the events
+  std::vector<std::string> traced;  ///< what time lines show (trace_values.hpp), after the events
   [[nodiscard]] std::size_t first_traced() const { return kFirstEvent + events.size(); }
   [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
 };

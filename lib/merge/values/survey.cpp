@@ -5,12 +5,11 @@
 // node and message (docs/scaling.md).
 #include "merge/values/survey.hpp"
 
-#include "cct/archive.hpp"
+#include "cct/canonical.hpp"
 #include "cct/message.hpp"
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
-#include "merge/input/duplicates.hpp"
-#include "merge/input/file_modules.hpp"
+#include "merge/input/lost_files.hpp"
 #include "merge/input/own_frames.hpp"
 #include "merge/input/read_ahead.hpp"
 #include "merge/input/together.hpp"
@@ -26,7 +25,7 @@ namespace {
 constexpr int kUnionTag = 201;
 
 /// The union of some trees, and which of its nodes hold values; beside it, what else only the whole run
-/// tells.
+/// shows.
 struct Trees {
   cct::TreeUnion all;
   FileModules modules;  ///< in it
@@ -116,7 +115,7 @@ struct Local {
   void read(const InputFiles& files, const Step& step);
 };
 
-/// Of what rank a file is by its name (docs/formats.md), where that is all there is to tell it.
+/// Of what rank a file is by its name (docs/formats.md), where nothing else says it.
 std::string rank_in_name(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   constexpr std::string_view kBefore = "rank-";

@@ -2,7 +2,7 @@
 
 #include "cct/canonical.hpp"
 #include "exchange/communicator.hpp"
-#include "merge/idleness/transfers.hpp"
+#include "merge/idleness/transfer_costs.hpp"
 #include "merge/input/divide.hpp"
 #include "merge/input/process_table.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "database/tile_rows.hpp"
 #include "merge/values/plan.hpp"
-#include "merge/values/role_sums.hpp"
 #include "merge/values/shape.hpp"
+#include "metrics/accumulator.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,20 @@
 #include <vector>
 
 namespace culprit::merge {
+
+/// The accumulators of one role over the threads seen so far, row-major by metric; what the rows are, the
+/// Plan says.
+struct RoleSums {
+  std::vector<metrics::Accumulator> inclusive;       ///< per group
+  std::vector<metrics::Accumulator> exclusive;       ///< per exclusive row
+  std::vector<metrics::Accumulator> flat_inclusive;  ///< per flat scope
+  std::vector<metrics::Accumulator> flat_exclusive;  ///< per flat scope
+  std::vector<metrics::Uint128> weight_sq;           ///< per group, of its own slots alone
+  std::vector<std::uint64_t> blocked;                ///< likewise
+  std::vector<metrics::Uint128> covered;             ///< per group, of all below it: blame::RoleView::covered
+
+  [[nodiscard]] bool used() const { return !weight_sq.empty(); }
+};
 
 /// Forms the inclusive values of every thread of a tile and adds them, and the exclusive ones, to the
 /// accumulators of the threads' roles (docs/algorithms.md 2: inclusive values are formed per thread, then

@@ -2,7 +2,7 @@
 
 #include "cct/tree.hpp"
 #include "measurement/measurement.hpp"
-#include "merge/idleness/transfers.hpp"
+#include "merge/idleness/transfer_costs.hpp"
 #include "merge/values/shape.hpp"
 
 #include <cstdint>

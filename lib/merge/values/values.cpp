@@ -7,7 +7,6 @@
 #include "cct/tree_union.hpp"
 #include "database/tile.hpp"
 #include "measurement/measurement.hpp"
-#include "merge/input/file_modules.hpp"
 #include "merge/input/lost_files.hpp"
 #include "merge/input/own_frames.hpp"
 #include "merge/input/read_ahead.hpp"

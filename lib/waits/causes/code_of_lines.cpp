@@ -18,8 +18,8 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr double kOfLine = 0.02;    // of a line's time: chains that tell kinds apart take as much
-constexpr double kSamples = 30;     // and as many samples: less would tell by chance
+constexpr double kOfLine = 0.02;    // of a line's time: chains that distinguish kinds take as much
+constexpr double kSamples = 30;     // and as many samples: less would show by chance
 constexpr double kRuns = 0.25;      // of what a chain takes where it runs
 constexpr double kSignificant = 2;  // standard errors
 

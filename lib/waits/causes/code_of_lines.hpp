@@ -12,7 +12,7 @@
 
 namespace culprit::waits {
 
-/// Which code the time lines ran over the whole run, and for how long, by samples: what tells ranks apart
+/// Which code the time lines ran over the whole run, and for how long, by samples: what distinguishes ranks
 /// that run different code, and in which code a rank takes longer than others that run it (docs/algorithms.md
 /// 8). The same for any number of ranks of the analysis.
 class CodeOfLines {

@@ -1,6 +1,6 @@
 // Sums of delay costs by account (delayer, path of the call that ended the wait, path of the call that
 // waited, kind of the waiter), and their division over call paths (docs/algorithms.md 8; path_excess.cpp).
-// Amounts come from stamps alone; the accounts' own intervals tell which code took longer. Cost: a look-up
+// Amounts come from stamps alone; the accounts' own intervals show which code took longer. Cost: a look-up
 // per wait, and what path_times.cpp and path_excess.cpp cost.
 #include "waits/causes/cost_accounts.hpp"
 

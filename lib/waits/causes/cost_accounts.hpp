@@ -23,7 +23,7 @@ namespace culprit::waits {
 /// What one time line's call path cost others (docs/algorithms.md 8), in ns of their waiting.
 struct DelayCost {
   Location location = kNoLocation;
-  PathOfRegion path;  ///< `region` only where `context` is kBetween: what samples could not tell
+  PathOfRegion path;  ///< `region` only where `context` is kBetween: what samples could not show
   std::uint64_t short_term_ns = 0;  ///< of waits that it caused directly
   std::uint64_t long_term_ns = 0;   ///< of waits that those caused in turn
   std::uint32_t waiter_context =

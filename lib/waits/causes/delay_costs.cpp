@@ -2,7 +2,7 @@
 // docs/algorithms.md 8). Since both ranks' last synchronization point the times of computation regions (gaps)
 // and calls are compared, by stamps alone: what the delayer spent more bears the wait as short-term cost; the
 // part that falls to the delayer's own waits is passed on to their delayers as long-term cost; the rest is
-// unattributed. Which code that was is told by the samples of all intervals of an account together
+// unattributed. Which code that was is shown by the samples of all intervals of an account together
 // (cost_accounts.cpp).
 // One pass backwards, in rounds of waits: explain each wait and announce what will be passed on, then pass
 // each on once all that was announced to it has arrived. Only then is it known what its interval weighs: what
@@ -32,7 +32,8 @@ namespace {
 /// where it ends, so that must not depend on the number of ranks of the analysis.
 constexpr std::uint64_t kWaits = 1 << 13, kWaitsOfLine = 128;
 
-/// What a wait, and what was passed on to it, leaves to the waits of its delayer: one of as many as was told.
+/// What a wait, and what was passed on to it, leaves to the waits of its delayer: one of as many as were
+/// announced.
 struct PassedOnNotice {
   static constexpr std::uint8_t kMessage = 22;
   Location delayer = kNoLocation;
@@ -88,9 +89,9 @@ class CostPropagation {
       const std::uint64_t count = round(latest > span ? latest - span : 0);
       if (count > options_.waits_per_round) span = std::max<std::uint64_t>(span / 2, 1);
       if (count < options_.waits_per_round / 2 && span < std::uint64_t{1} << 60) span *= 2;
-      if (analysis_.all_max(costs_.size()) > options_.accounts_kept) tell_costs();
+      if (analysis_.all_max(costs_.size()) > options_.accounts_kept) send_costs();
     }
-    tell_costs();
+    send_costs();
     // These were gone through before what they are said to have caused.
     for (const Line& line : lines_) give_up(line.propagated.left());
     result_.costs = costs_of_own_.divide(
@@ -156,7 +157,7 @@ class CostPropagation {
   void pass_on_ready(const Line& own);
   std::uint64_t distribute(const Listed& one, std::uint64_t passed_ns);
   void give_up(std::uint64_t ns);
-  void tell_costs();
+  void send_costs();
 
   exchange::Communicator& analysis_;
   const RankMap& rank_map_;
@@ -165,7 +166,7 @@ class CostPropagation {
   exchange::MessageExchange exchange_;
   CodeOfLines code_;
   CostAccounts costs_;         // what time lines cost waiters here; its numbers hold until the round ends
-  CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it was told
+  CostAccounts costs_of_own_;  // what time lines here cost waiters anywhere, as far as it is known
   IntervalProfile waiter_;     // kept for its memory
   DelayCosts result_;
   std::vector<Line> lines_;  // as in the store
@@ -216,8 +217,8 @@ void CostPropagation::pass_on_complete() {
   exchange_.deliver(*this);
 }
 
-/// What time lines cost waiters here is told to the ranks that have the lines.
-void CostPropagation::tell_costs() {
+/// What time lines cost waiters here is sent to the ranks that have the lines.
+void CostPropagation::send_costs() {
   costs_.send(exchange_, rank_map_);
   costs_.clear();
   exchange_.deliver(costs_of_own_);

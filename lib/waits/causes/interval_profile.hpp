@@ -130,7 +130,7 @@ class IntervalProfile {
   std::vector<std::uint32_t> regions_;  // the first of them are those of this round
   std::size_t count_ = 0;               // this many
   std::vector<RegionTime> samples_;
-  // Of what is being added: what takes other sequences than the events to tell.
+  // Of what is being added: what takes other sequences than the events.
   std::vector<SampledGap> sampled_gaps_;
   std::vector<LongCall> long_calls_;
 };

@@ -14,7 +14,7 @@
 namespace culprit::waits {
 
 /// By which call paths a delayer took longer than its waiters, over all intervals of one account
-/// (docs/algorithms.md 8): in proportion to what they get of `cost_ns`. What samples cannot tell falls to
+/// (docs/algorithms.md 8): in proportion to what they get of `cost_ns`. What samples cannot show falls to
 /// gaps, PathOfRegion::kBetween. `delayer`: its time line; nullptr where no interval of it counts twice.
 /// `code`: what that line ran over the whole run; nullptr where that is not known. `times` are sorted as
 /// PathTimes::sorted() has them. Each path once, in order; none only where there are no times.

@@ -161,8 +161,8 @@ class Collectives {
     std::uint32_t own = 0;
     std::vector<HeldUp> held_up;  ///< of all members
   };
-  /// Members whose candidates are found at a time, for one instance after the other: what there is of so many
-  /// time lines fits into a processor's cache.
+  /// Members whose candidates are found at a time, for one instance after the other: what there is of this
+  /// many time lines fits into a processor's cache.
   static constexpr std::size_t kMembersTogether = 64;
   /// An instance at the rank where its parts are added up.
   struct Instance {

@@ -134,7 +134,7 @@ IntervalStart SynchronizationPoints::synchronize(const Wait& wait) {
 
 }  // namespace
 
-void IntervalStarts::tell(const TimeLine& line) {
+void IntervalStarts::send(const TimeLine& line) {
   InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];

@@ -29,7 +29,7 @@ class IntervalStarts {
       : rank_map_(rank_map), contexts_(contexts), store_(store), exchange_(analysis) {}
 
   /// Tells the causes of a classified time line's waits.
-  void tell(const TimeLine& line);
+  void send(const TimeLine& line);
   /// Collective: what was sent since the last time arrives.
   void deliver() { exchange_.deliver(*this); }
   /// After all of all time lines arrived: fills in where the intervals begin.

@@ -228,18 +228,18 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
   // A message that was sent only now was there during no wait before.
   if (send.enter_ns < arrival.received_ns)
     store_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
-  if (may_have_waited(send, arrival)) tell_sender(send, arrival);
+  if (may_have_waited(send, arrival)) notify_sender(send, arrival);
 }
 
 /// Whether the receive's posting may matter to the call that the send is complete in.
 bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
   if (send.buffered) return false;
   if (!send.blocking) return true;
-  // What was posted too late to be waited for only tells that the call's other operations were not, either.
+  // What was posted too late to be waited for only shows that the call's other operations were not, either.
   return arrival.posted_ns > send.enter_ns && (!send.alone || arrival.posted_ns < send.exit_ns);
 }
 
-void Messages::tell_sender(const Sent& send, const Arrival& arrival) {
+void Messages::notify_sender(const Sent& send, const Arrival& arrival) {
   const std::int32_t rank = rank_map_.rank_of(send.call.location);
   exchange_.send(rank_map_.owner_of(rank),
                  ReceiptNotice{.source_rank = rank,

@@ -129,7 +129,7 @@ class Messages {
   void take(const Channel& channel, const Arrival& arrival);
   void match(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
-  void tell_sender(const Sent& send, const Arrival& arrival);
+  void notify_sender(const Sent& send, const Arrival& arrival);
 
   const RankMap& rank_map_;
   const Contexts& contexts_;

@@ -18,7 +18,7 @@
 #include "waits/matching/messages.hpp"
 #include "waits/matching/neighbors.hpp"
 #include "waits/states/wait_classification.hpp"
-#include "waits/timeline/sample_lengths.hpp"
+#include "waits/timeline/own_times.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -56,7 +56,7 @@ struct Cursor {
 constexpr std::uint64_t kRecordsOfRank = 1 << 15, kRecordsOfLine = 1024;
 
 /// Bytes of notices that one rank of the analysis writes in a round, at most, about: what waits for what they
-/// tell stays in a processor's cache. As many as it writes where all its messages are with other ranks'
+/// show stays in a processor's cache. As many as it writes where all its messages are with other ranks'
 /// processes and the round is no larger than kRecordsOfRank; and of thousands of time lines a hundred notices
 /// each: turning to the lines and to their partners' would take longer than what then falls out of the cache.
 constexpr std::uint64_t kBytesOfRank = 2 << 20, kBytesOfLine = 8 << 10;
@@ -64,7 +64,7 @@ constexpr std::uint64_t kBytesOfRank = 2 << 20, kBytesOfLine = 8 << 10;
 /// Records that one rank of the analysis reads before it turns to the first time line again, at least.
 constexpr std::uint64_t kRecordsTogether = 1 << 12;
 
-/// Waits of which one rank of the analysis tells others between two exchanges, and those of one time line:
+/// Waits of which one rank of the analysis informs others between two exchanges, and those of one time line:
 /// some megabytes.
 constexpr std::size_t kWaitsTold = 1 << 18;
 
@@ -158,7 +158,7 @@ class Pass {
       cursor.line = &result_.store.line(rank_map.location_of(cursor.rank, cursor.thread));
   }
 
-  /// Some time lines at a time, so that what they tell others takes some megabytes.
+  /// Some time lines at a time, so that what they send others takes some megabytes.
   void classify_lines() {
     for (const Cursor& cursor : cursors_) cursor.line->sample_ns = cursor.lengths.single();
     OwnTimes own_times(rank_map_, result_.regions);
@@ -170,7 +170,7 @@ class Pass {
       for (std::size_t waits = 0; line != lines.end() && waits < kWaitsTold; ++line) {
         const LineTimes& times = classification.classify(*line);
         waits += line->waits.size();
-        starts.tell(*line);
+        starts.send(*line);
         own_times.add(*line, times);
         result_.context_times.add(*line, times, result_.regions);
       }

@@ -42,7 +42,7 @@ struct Matched {
   TraceStore store;
   Regions regions;
   std::unique_ptr<Contexts> contexts;
-  // What each time line tells by itself: added up as it is classified, when it is in memory anyway.
+  // What each time line shows by itself: added up as it is classified, when it is in memory anyway.
   std::vector<WaitSum> wait_sums;
   std::vector<OwnTime> own_times;
   ContextTimes context_times;

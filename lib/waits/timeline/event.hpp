@@ -41,7 +41,7 @@ struct Candidate {
   Pattern pattern = Pattern::none;
   bool first = true;         ///< of a collective: the call that was entered first
   std::uint16_t unused = 0;  ///< not left out: what lies there is packed with the rest, and may go to a file
-  /// When what it depends on was entered; parts and completions tell since when they last instead:
+  /// When what it depends on was entered; parts and completions have since when they last instead:
   /// late_complete since the latest arrival, completions since all might have left.
   std::uint64_t ns = 0;
   EventId cause;

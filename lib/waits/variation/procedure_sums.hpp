@@ -32,10 +32,11 @@ class ProcedureSums {
                 const CallPaths& paths);
 
   [[nodiscard]] const CallPaths& paths() const { return paths_; }
-  /// The dominant procedure and those below it, each finer than the one before: at most so many. The dominant
-  /// one is the heaviest that was invoked at least twice per rank, if there is one not so uneven that on most
-  /// ranks one invocation has nearly all of its time; where that was invoked fewer than ten times per rank,
-  /// the heaviest below it that was, and has at least half of its time. Nothing where none was.
+  /// The dominant procedure and those below it, each finer than the one before: at most this number. The
+  /// dominant one is the heaviest that was invoked at least twice per rank, if there is one not so uneven
+  /// that on most ranks one invocation has nearly all of its time; where that was invoked fewer than ten
+  /// times per rank, the heaviest below it that was, and has at least half of its time. Nothing where none
+  /// was.
   [[nodiscard]] std::vector<std::uint32_t> levels(std::size_t most) const;
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;

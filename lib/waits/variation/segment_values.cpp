@@ -69,7 +69,7 @@ class Division {
  public:
   Division(const TimeLine& line, const std::vector<Segment>& segments)
       : stretches_(line, segments), sums_(segments.size(), 0), contexts_(segments.size(), CallPaths::kNone) {
-    // What the first reading tells was counted since the program began, nearly.
+    // What the first reading shows was counted since the program began, nearly.
     if (!line.events.empty()) since_ns_ = line.events.front().enter_ns;
     more_ = stretches_.next(stretch_);
   }

@@ -124,7 +124,7 @@ class Runs:
         return found
 
 
-def told(result, verbose):
+def reported(result, verbose):
     """What is printed of one program."""
     truths = ", ".join(f"{one['kind']} {100 * one['share']:.1f} %" for one in result["truth"]) or "no cause"
     marks = []
@@ -185,7 +185,7 @@ def main():
             print(f"seed {seed}: another run has it", flush=True)
             continue
         results.append(result)
-        print(told(result, runs.options.verbose), flush=True)
+        print(reported(result, runs.options.verbose), flush=True)
     modes = sorted({mode for result in results for mode in result["modes"]})
     for mode in modes:
         print("", *score.table(results, mode), sep="\n")

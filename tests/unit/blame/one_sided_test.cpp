@@ -128,7 +128,7 @@ TEST_CASE("in a collective call the last process shows what it takes, however lo
   CHECK(result.excess_ns == 0);
 }
 
-TEST_CASE("what is estimated beyond the sampled idleness is left out and told") {
+TEST_CASE("what is estimated beyond the sampled idleness is left out and reported") {
   const auto result = approximate_waits(std::vector{row(0, 5, EpochKind::fence, {10, 10'000, 10, 3'000})});
   CHECK(ns(result.waits, WaitPattern::wait_at_fence, 0) == 3'000);
   CHECK(result.excess_ns == 6'900);
@@ -276,7 +276,7 @@ TEST_CASE("the order of rows does not show, and the longest wait comes first") {
   CHECK(first[0].pattern == WaitPattern::lock_wait);
 }
 
-TEST_CASE("processes that take turns in being late at fences are told apart by stamps") {
+TEST_CASE("processes that take turns in being late at fences are distinguished by stamps") {
   // Three processes, two fences. In the first, 1 accesses 0 until 60 and comes last, at 100; in the second 0
   // accesses 2 until 230 and comes last, at 300.
   std::vector<EpochStamp> stamps{fence(0, 0, 10, 110),  fence(1, 0, 100, 110), fence(2, 0, 20, 110),

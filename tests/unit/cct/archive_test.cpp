@@ -1,5 +1,4 @@
-#include "cct/archive.hpp"
-
+#include "cct/canonical.hpp"
 #include "trees.hpp"
 
 #include <limits>

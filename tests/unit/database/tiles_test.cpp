@@ -1,5 +1,5 @@
 #include "database/checked_bytes.hpp"
-#include "database/database_error.hpp"
+#include "database/encoding.hpp"
 #include "database/tile.hpp"
 #include "database/tile_values.hpp"
 #include "equality.hpp"

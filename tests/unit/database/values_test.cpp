@@ -1,4 +1,4 @@
-#include "database/database_error.hpp"
+#include "database/encoding.hpp"
 #include "database/packed.hpp"
 #include "database/summary_table.hpp"
 #include "database/tile.hpp"

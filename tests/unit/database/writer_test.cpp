@@ -139,7 +139,7 @@ TEST_CASE("locations that do not lie in the experiment are written as if they di
   const std::vector<Location> all = std::exchange(example.experiment.locations, {});
   const auto write = [&](std::size_t count) {
     exchange::run_on_threads(2, [&](exchange::Communicator& comm) {
-      Writer writer(comm, scratch / "told.db");
+      Writer writer(comm, scratch / "reported.db");
       const std::vector<Tile> tiles = tiles_of(example, 16);
       writer.place_tiles(comm.rank() == 0 ? std::span(tiles) : std::span<const Tile>());
       writer.add_experiment(comm.rank() == 0 ? example.experiment : Experiment{}, [&](const auto& visit) {
@@ -149,7 +149,7 @@ TEST_CASE("locations that do not lie in the experiment are written as if they di
     });
   };
   write(all.size());
-  CHECK(bytes_of(scratch / "told.db") == bytes_of(scratch / "held.db"));
+  CHECK(bytes_of(scratch / "reported.db") == bytes_of(scratch / "held.db"));
   CHECK_THROWS_WITH(write(all.size() - 1),
                     "the tiles must hold the values of as many locations as there are");
 }

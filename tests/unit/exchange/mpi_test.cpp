@@ -53,10 +53,10 @@ void failure(int failing) {
   } catch (const std::domain_error& error) {
     cause = error.what();
   }
-  const MpiCommunicator::Failure told = comm.fail(cause);
-  if (!told.unanimous) throw std::logic_error("wrong: not every rank took part in the end");
-  if (told.cause != "rank " + std::to_string(failing) + " cannot go on") {
-    throw std::logic_error("wrong cause: " + told.cause);
+  const MpiCommunicator::Failure reported = comm.fail(cause);
+  if (!reported.unanimous) throw std::logic_error("wrong: not every rank took part in the end");
+  if (reported.cause != "rank " + std::to_string(failing) + " cannot go on") {
+    throw std::logic_error("wrong cause: " + reported.cause);
   }
   try {
     comm.barrier();

@@ -59,7 +59,7 @@ TEST_CASE("the n-th of all ranks' values is found where each looks at its own on
   }));
 }
 
-TEST_CASE("values of which most are alike are told apart as well") {
+TEST_CASE("values of which most are alike are distinguished as well") {
   std::mt19937_64 random(1);
   constexpr std::uint64_t kCount = 10'000, kMost = ~std::uint64_t{0};
   // All the same; two, with what is looked for on either side of where they meet; all but a few; the two

@@ -54,12 +54,12 @@ TEST_CASE("every operation on threads", "[threads]") {
 TEST_CASE("a failure ends every rank and is the one reported", "[threads]") {
   for (const int ranks : {1, 2, 3, 7}) {
     for (int failing = 0; failing < ranks; ++failing) {
-      std::atomic<int> told{0}, told_again{0};
+      std::atomic<int> reported{0}, told_again{0};
       const auto work = [&](Communicator& comm) {
         try {
           suite::fail(comm, failing);
         } catch (const PeerFailed&) {
-          ++told;
+          ++reported;
           try {
             comm.barrier();  // later operations fail too
           } catch (const PeerFailed&) {
@@ -69,7 +69,7 @@ TEST_CASE("a failure ends every rank and is the one reported", "[threads]") {
         }
       };
       CHECK_THROWS_WITH(run_on_threads(ranks, work), "rank " + std::to_string(failing) + " cannot go on");
-      CHECK(told == ranks - 1);
+      CHECK(reported == ranks - 1);
       CHECK(told_again == ranks - 1);
     }
   }

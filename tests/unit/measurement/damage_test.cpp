@@ -94,7 +94,7 @@ TEST_CASE("a live file that is cut anywhere gives what is left") {
     std::size_t now = 0;
     const Measurement m = culprit::measurement::Reader().read(path);
     if (m.losses.size() != 1 || m.losses[0].find("is cut off: only " + std::to_string(size)) != 0)
-      FAIL("not told at " << size);
+      FAIL("not reported at " << size);
     for (const auto& thread : m.threads) now += thread.nodes.size();
     if (now < before) FAIL("more was lost at " << size << " than before");
     before = now;
@@ -132,7 +132,7 @@ TEST_CASE("no content of a sealed file, even with right checksums, is taken for 
   CHECK(refused > 100);
 }
 
-TEST_CASE("what a cut live file lacks is told by threads and seconds") {
+TEST_CASE("what a cut live file lacks is reported by threads and seconds") {
   const Directory directory(scratch());
   auto whole = small_file(false, directory);
   const auto path = directory / "cut.culprit";
@@ -359,7 +359,7 @@ TEST_CASE("links of a live file that go in circles end") {
   CHECK(outcome(path, bytes) == Outcome::read);  // without a checksum
 }
 
-TEST_CASE("a newer format, a foreign file and an empty one are told apart") {
+TEST_CASE("a newer format, a foreign file and an empty one are distinguished") {
   const Directory directory(scratch());
   const auto path = directory / "odd.culprit";
   for (const bool seal : {false, true}) {

@@ -324,7 +324,7 @@ TEST_CASE("several threads record while the flusher thread grows their arenas an
   }
 }
 
-TEST_CASE("threads beyond the table are refused and told") {
+TEST_CASE("threads beyond the table are refused and reported") {
   const Directory directory;
   File file(directory / "a.culprit", process());
   for (std::size_t i = 0; i < culprit::measurement::kMaxThreads; ++i) {
@@ -410,7 +410,7 @@ TEST_CASE("a file without a rank knows its run") {
   }
 }
 
-TEST_CASE("notes and long strings are bounded, and what is lost is told") {
+TEST_CASE("notes and long strings are bounded, and what is lost is reported") {
   const Directory directory;
   auto description = process();
   const std::string argument(30'000, 'x');

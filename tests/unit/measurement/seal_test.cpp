@@ -106,7 +106,7 @@ TEST_CASE("the sealed form holds what the live form held") {
   CHECK(sealed.threads[2].end_ns == kStart + 12);
 }
 
-TEST_CASE("stretches and the samples in them are told, live and sealed") {
+TEST_CASE("stretches and the samples in them are reported, live and sealed") {
   using culprit::measurement::Stretch;
   const Directory directory;
   const auto path = directory / "a.culprit";
@@ -263,7 +263,7 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
 }
 
 TEST_CASE(
-    "one-sided calls beyond the accumulators are told apart by call path, kind and size, then counted") {
+    "one-sided calls beyond the accumulators are distinguished by call path, kind and size, then counted") {
   using culprit::measurement::kCoarseAccumulators;
   using culprit::measurement::kEpochAccumulators;
   const Directory directory;

@@ -151,7 +151,7 @@ TEST_CASE("times that no clock reaches are refused, whatever the checksums say")
   }
 }
 
-TEST_CASE("what is no trace is told so") {
+TEST_CASE("a file that is no trace is reported") {
   const Directory directory(scratch());
   const auto path = directory / "no.trace";
   REQUIRE(refused(path, {}));

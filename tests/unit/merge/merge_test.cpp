@@ -262,7 +262,7 @@ TEST_CASE("ranks whose traces are missing are named, unless all are") {
   }
 }
 
-TEST_CASE("what time lines told is adopted as a whole or not at all") {
+TEST_CASE("what time lines reported is adopted as a whole or not at all") {
   database::Experiment experiment;
   experiment.contexts.resize(2);
   const auto adopted = [&experiment](std::uint64_t begin_ns, database::ContextId context) {

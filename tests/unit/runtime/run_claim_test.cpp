@@ -75,7 +75,7 @@ TEST_CASE("a directory with other things in it is refused") {
   CHECK_FALSE(fs::exists(here.path / "culprit.run"));
 }
 
-TEST_CASE("a file in the way and an empty name are told") {
+TEST_CASE("a file in the way and an empty name are reported") {
   const Workspace here;
   std::ofstream(here.path / "file") << "text";
   CHECK(why(here.path / "file" / "run").find("file") != std::string::npos);

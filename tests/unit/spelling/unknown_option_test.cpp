@@ -9,7 +9,7 @@
 namespace culprit::spelling {
 namespace {
 
-/// What the user is told of these words.
+/// What the user reads of these words.
 std::string refusal(std::vector<std::string> words) {
   CLI::App app;
   std::string sort, word;

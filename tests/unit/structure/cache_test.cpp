@@ -60,7 +60,7 @@ ModuleStructure recover_with(const fs::path& cache, const fs::path& file,
 
 /// What is said, names of procedures and scopes, files and notes included.
 void check_same(const ModuleStructure& with, const ModuleStructure& without) {
-  RC_ASSERT(told(with) == told(without));
+  RC_ASSERT(reported(with) == reported(without));
   RC_ASSERT(with.files == without.files);
   RC_ASSERT(with.notes == without.notes);
   RC_ASSERT(with.procedures.size() == without.procedures.size());
@@ -92,8 +92,8 @@ TEST_CASE("a cache says of any addresses what is said without it however much it
     });
     CHECK(holds);
     CHECK(entries(scratch.cache()).size() == 1);
-    CHECK(told(recover_with(scratch.cache(), program(name), addresses)) ==
-          told(recover_all(program(name), addresses)));
+    CHECK(reported(recover_with(scratch.cache(), program(name), addresses)) ==
+          reported(recover_all(program(name), addresses)));
   }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a function of which one address was sampled is known as a whole") {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   fs::last_write_time(entry, old);
   const std::vector<std::uint64_t> others{main + 1, main + 7, main + 20};
-  CHECK(told(recover_with(scratch.cache(), file, others)) == told(recover_all(file, others)));
+  CHECK(reported(recover_with(scratch.cache(), file, others)) == reported(recover_all(file, others)));
   CHECK(fs::last_write_time(entry) == old);  // nothing was learnt
   CHECK(read(entry) == bytes);
 }
@@ -118,13 +118,13 @@ TEST_CASE("damaged entries are ignored and written again") {
   const Scratch scratch;
   const fs::path file = program("loops-O2");
   const auto addresses = section_addresses(file, ".text", 5);
-  const std::vector<std::string> expected = told(recover_all(file, addresses));
-  CHECK(told(recover_with(scratch.cache(), file, addresses)) == expected);
+  const std::vector<std::string> expected = reported(recover_all(file, addresses));
+  CHECK(reported(recover_with(scratch.cache(), file, addresses)) == expected);
   const fs::path entry = entries(scratch.cache()).at(0);
   const std::string good = read(entry);
   const auto check = [&](const std::string& bytes) {
     write(entry, bytes);
-    RC_ASSERT(told(recover_with(scratch.cache(), file, addresses)) == expected);
+    RC_ASSERT(reported(recover_with(scratch.cache(), file, addresses)) == expected);
     RC_ASSERT(read(entry) == good);
   };
   for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{32}, good.size() - 1})
@@ -159,7 +159,7 @@ TEST_CASE("a damaged code map decodes to nothing or to a consistent map") {
     std::vector<std::uint64_t> all;
     for (const Range& piece : map->pieces()) all.push_back(piece.low);
     const ModuleStructure module = map->around(all);
-    RC_ASSERT(told(module).size() == all.size());
+    RC_ASSERT(reported(module).size() == all.size());
   }));
 }
 
@@ -177,8 +177,8 @@ TEST_CASE("an entry of another program, version or format is not used") {
   newer[8] = 99;
   for (const std::string& bytes : {foreign, newer}) {
     write(entry, bytes);
-    CHECK(told(recover_with(scratch.cache(), program("loops-O2"), addresses)) ==
-          told(recover_all(program("loops-O2"), addresses)));
+    CHECK(reported(recover_with(scratch.cache(), program("loops-O2"), addresses)) ==
+          reported(recover_all(program("loops-O2"), addresses)));
     CHECK(read(entry) == good);
   }
 }
@@ -187,25 +187,25 @@ TEST_CASE("where nothing can be kept, all is recovered all the same") {
   const Scratch scratch;
   const fs::path file = program("loops-O2");
   const auto addresses = section_addresses(file, ".text", 5);
-  const std::vector<std::string> expected = told(recover_all(file, addresses));
+  const std::vector<std::string> expected = reported(recover_all(file, addresses));
   write(scratch.path / "file", "no directory");
-  CHECK(told(recover_with(scratch.path / "file", file, addresses)) == expected);
-  CHECK(told(recover_with(scratch.path / "file" / "below", file, addresses)) == expected);
-  CHECK(told(recover_with("/proc/self/none", file, addresses)) == expected);
+  CHECK(reported(recover_with(scratch.path / "file", file, addresses)) == expected);
+  CHECK(reported(recover_with(scratch.path / "file" / "below", file, addresses)) == expected);
+  CHECK(reported(recover_with("/proc/self/none", file, addresses)) == expected);
   // An entry that cannot be replaced, nor read.
   recover_with(scratch.cache(), file, addresses);
   const fs::path entry = entries(scratch.cache()).at(0);
   fs::remove(entry);
   fs::create_directories(entry / "occupied");
-  CHECK(told(recover_with(scratch.cache(), file, addresses)) == expected);
+  CHECK(reported(recover_with(scratch.cache(), file, addresses)) == expected);
 }
 
 TEST_CASE("modules without build-id and those with split debug information are not kept") {
   const Scratch scratch;
   for (const char* name : {"loops-unidentified", "loops-split"}) {
     const auto addresses = section_addresses(program(name), ".text", 5);
-    CHECK(told(recover_with(scratch.cache(), program(name), addresses)) ==
-          told(recover_all(program(name), addresses)));
+    CHECK(reported(recover_with(scratch.cache(), program(name), addresses)) ==
+          reported(recover_all(program(name), addresses)));
     CHECK(entries(scratch.cache()).empty());
   }
 }
@@ -218,13 +218,13 @@ TEST_CASE("files of one build that tell more or less have entries of their own")
   CHECK_FALSE(has_lines(recover_with(scratch.cache(), file, addresses)));
   fs::copy_file(program("loops.debug"), scratch.path / "loops.debug");  // installed later
   CHECK(has_lines(recover_with(scratch.cache(), file, addresses)));
-  CHECK(told(recover_with(scratch.cache(), file, addresses)) == told(recover_all(file, addresses)));
+  CHECK(reported(recover_with(scratch.cache(), file, addresses)) == reported(recover_all(file, addresses)));
   fs::remove(scratch.path / "loops.debug");
   CHECK_FALSE(has_lines(recover_with(scratch.cache(), file, addresses)));
   fs::copy_file(program("loops-O2"), file, fs::copy_options::overwrite_existing);
   CHECK(has_lines(recover_with(scratch.cache(), file, addresses)));
   fs::copy_file(program("loops-stripped"), file, fs::copy_options::overwrite_existing);
-  CHECK(told(recover_with(scratch.cache(), file, addresses)) == told(recover_all(file, addresses)));
+  CHECK(reported(recover_with(scratch.cache(), file, addresses)) == reported(recover_all(file, addresses)));
 }
 
 TEST_CASE("what several learn at once is all kept") {
@@ -244,7 +244,7 @@ TEST_CASE("what several learn at once is all kept") {
     }
   }
   REQUIRE(entries(scratch.cache()).size() == 1);
-  CHECK(told(recover_with(scratch.cache(), file, addresses)) == told(recover_all(file, addresses)));
+  CHECK(reported(recover_with(scratch.cache(), file, addresses)) == reported(recover_all(file, addresses)));
 }
 
 TEST_CASE("what was used longest ago makes room; what is none of the cache's stays") {

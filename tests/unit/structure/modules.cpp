@@ -92,7 +92,8 @@ std::string file_name(const culprit::structure::ModuleStructure& module, std::ui
 }
 
 /// All that is known of one point, in words.
-std::string told(const culprit::structure::ModuleStructure& module, const culprit::structure::Point& point) {
+std::string reported(const culprit::structure::ModuleStructure& module,
+                     const culprit::structure::Point& point) {
   std::ostringstream out;
   const culprit::structure::Procedure& procedure = module.procedures[point.procedure];
   out << procedure.name << ' ' << procedure.linkage << ' ' << procedure.low << '-' << procedure.high << ' '
@@ -109,8 +110,8 @@ std::string told(const culprit::structure::ModuleStructure& module, const culpri
 
 }  // namespace
 
-std::vector<std::string> told(const culprit::structure::ModuleStructure& module) {
+std::vector<std::string> reported(const culprit::structure::ModuleStructure& module) {
   std::vector<std::string> all;
-  for (const culprit::structure::Point& point : module.points) all.push_back(told(module, point));
+  for (const culprit::structure::Point& point : module.points) all.push_back(reported(module, point));
   return all;
 }

@@ -34,4 +34,4 @@ culprit::structure::ModuleStructure recover_all(const std::filesystem::path& fil
                                                 const std::vector<std::uint64_t>& addresses);
 
 /// Of each point all that is known of it, in words: what is said, however it is put in order.
-std::vector<std::string> told(const culprit::structure::ModuleStructure& module);
+std::vector<std::string> reported(const culprit::structure::ModuleStructure& module);

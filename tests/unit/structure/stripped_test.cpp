@@ -128,7 +128,7 @@ TEST_CASE("a stripped program has the same functions and loops") {
   CHECK(compared > addresses.size() / 2);
 }
 
-TEST_CASE("loops without lines are told apart by address") {
+TEST_CASE("loops without lines are distinguished by address") {
   const auto addresses = section_addresses(program("loops-stripped"), ".text", 3);
   const ModuleStructure module = recover_all(program("loops-stripped"), addresses);
   std::size_t loops = 0;

@@ -13,13 +13,13 @@ using namespace culprit::structure;
 TEST_CASE("a subset of the addresses gets the same answers") {
   for (const char* name : {"loops-O3", "loops-stripped", "numeric-O3"}) {
     const auto addresses = section_addresses(program(name), ".text");
-    const std::vector<std::string> whole = told(recover_all(program(name), addresses));
+    const std::vector<std::string> whole = reported(recover_all(program(name), addresses));
     const bool holds = rc::check([&] {
       const auto chosen =
           *rc::gen::container<std::set<std::size_t>>(rc::gen::inRange<std::size_t>(0, addresses.size()));
       std::vector<std::uint64_t> some;
       for (const std::size_t i : chosen) some.push_back(addresses[i]);
-      const std::vector<std::string> answers = told(recover_all(program(name), some));
+      const std::vector<std::string> answers = reported(recover_all(program(name), some));
       std::size_t at = 0;
       for (const std::size_t i : chosen) RC_ASSERT(answers[at++] == whole[i]);
     });
@@ -27,7 +27,7 @@ TEST_CASE("a subset of the addresses gets the same answers") {
   }
 }
 
-TEST_CASE("procedures, scopes and files that hold no asked address are not told") {
+TEST_CASE("procedures, scopes and files that hold no asked address are not reported") {
   const auto addresses = section_addresses(program("loops-O2"), ".text");
   for (const std::size_t step : {1, 40, 700}) {
     std::vector<std::uint64_t> some;
@@ -53,10 +53,10 @@ TEST_CASE("several threads that share a module say what one does") {
     Request request;
     request.path = program(name);
     request.addresses = section_addresses(program(name), ".text");
-    const std::vector<std::string> alone = told(recover(request));
+    const std::vector<std::string> alone = reported(recover(request));
     for (const std::size_t threads : {2, 3, 7}) {
       request.threads = threads;
-      CHECK(told(recover(request)) == alone);
+      CHECK(reported(recover(request)) == alone);
     }
   }
 }
@@ -74,9 +74,9 @@ TEST_CASE("parts of a module combine to the whole, each procedure and scope once
     }
     const std::size_t covered = size > 1 ? addresses.size() : parts.size();
     const ModuleStructure combined = combine(std::move(parts));
-    std::vector<std::string> expected = told(whole);
+    std::vector<std::string> expected = reported(whole);
     expected.resize(covered);
-    CHECK(told(combined) == expected);
+    CHECK(reported(combined) == expected);
     if (covered < addresses.size()) continue;
     CHECK(combined.procedures.size() == whole.procedures.size());
     CHECK(combined.scopes.size() == whole.scopes.size());
@@ -87,11 +87,11 @@ TEST_CASE("parts of a module combine to the whole, each procedure and scope once
 
 TEST_CASE("several threads recover at once") {
   const auto addresses = section_addresses(program("loops-O2"), ".text", 3);
-  const std::vector<std::string> alone = told(recover_all(program("loops-O2"), addresses));
+  const std::vector<std::string> alone = reported(recover_all(program("loops-O2"), addresses));
   std::vector<std::vector<std::string>> answers(4);
   std::vector<std::thread> threads;
   for (auto& answer : answers)
-    threads.emplace_back([&] { answer = told(recover_all(program("loops-O2"), addresses)); });
+    threads.emplace_back([&] { answer = reported(recover_all(program("loops-O2"), addresses)); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& answer : answers) CHECK(answer == alone);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "unwind/call_frame.hpp"
-#include "unwind/code_module.hpp"
+#include "unwind/code_bytes.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "views/compared.hpp"
 #include "views/derived.hpp"
 #include "views/sample_experiment.hpp"
-#include "views/scope_key.hpp"
 #include "views/shown.hpp"
+#include "views/similarity.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What databases keep of files and load modules is what adds up from the procedures in them.
 #include "database/example.hpp"
-#include "views/database_source.hpp"
 #include "views/flat.hpp"
+#include "views/source.hpp"
 
 #include <filesystem>
 

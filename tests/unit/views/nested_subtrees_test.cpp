@@ -1,5 +1,5 @@
 // A set of contexts and the subtrees that stand for it have the same values.
-#include "views/nested_subtrees.hpp"
+#include "views/figures.hpp"
 
 #include <algorithm>
 #include <cstdint>

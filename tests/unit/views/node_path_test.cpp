@@ -1,7 +1,6 @@
 #include "views/node_path.hpp"
 
 #include "views/calling_context.hpp"
-#include "views/hot_path.hpp"
 #include "views/solver_sample.hpp"
 
 #include <catch2/catch.hpp>

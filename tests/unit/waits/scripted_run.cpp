@@ -1,7 +1,7 @@
 #include "scripted_run.hpp"
 
 #include "exchange/threads.hpp"
-#include "waits/clocks/push_forward.hpp"
+#include "waits/clocks/causal_order.hpp"
 
 #include <algorithm>
 #include <mutex>

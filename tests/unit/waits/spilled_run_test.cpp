@@ -82,13 +82,13 @@ TEST_CASE("a disk that fills while blocks are spilled is reported, and nothing h
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const SimulatedRun simulated = simulate(1, 4, 60);
-  bool told = false;
+  bool reported = false;
   try {
     analyse(simulated.run, 2, 100, tiny());
   } catch (const storage::SpillError& error) {
-    told = std::string(error.what()).find("File too large") != std::string::npos;
+    reported = std::string(error.what()).find("File too large") != std::string::npos;
   }
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
-  CHECK(told);
+  CHECK(reported);
 }

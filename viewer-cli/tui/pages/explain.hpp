@@ -27,3 +27,10 @@ Page explain_patterns(const std::string& topic, int width);
 bool is_pattern(const std::string& topic);
 
 }  // namespace culprit::viewer::tui
+
+namespace culprit::viewer::tui {
+
+/// All keys, for `?`.
+Page keys_page();
+
+}  // namespace culprit::viewer::tui

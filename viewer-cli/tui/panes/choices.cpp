@@ -2,7 +2,7 @@
 
 #include "findings/phrases.hpp"
 #include "text/quantity.hpp"
-#include "tui/state/derived_metrics.hpp"
+#include "tui/state/state_files.hpp"
 #include "views/derived.hpp"
 
 #include <algorithm>
@@ -40,16 +40,16 @@ std::string description_of(const database::Contents& experiment, const std::stri
 /// Begins to read the profiles of what is selected; an error is shown, and nothing changes.
 void select(Workspace& workspace, Host& host, const std::string& ranks, std::optional<std::uint32_t> role) {
   if (workspace.selecting()) {
-    host.tell("Other threads are still being read");
+    host.notify("Other threads are still being read");
     return;
   }
   try {
     workspace.select(ranks, role);
-    host.tell("Reading the profiles of these threads...");
+    host.notify("Reading the profiles of these threads...");
   } catch (const std::invalid_argument& refused) {
-    host.tell(refused.what());
+    host.notify(refused.what());
   } catch (const views::UnknownMetric& unknown) {
-    host.tell(unknown.what());
+    host.notify(unknown.what());
   }
 }
 
@@ -141,7 +141,7 @@ Prompt threshold_prompt(Workspace& workspace, Host& host) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
     const bool number = error == std::errc{} && end == text.data() + text.size();
     if (!text.empty() && (!number || !(percent >= 0 && percent <= kWhole))) {
-      host.tell("'" + text + "' is no percentage (give a number from 0 to 100)");
+      host.notify("'" + text + "' is no percentage (give a number from 0 to 100)");
       return;
     }
     workspace.least_percent = percent;
@@ -168,12 +168,12 @@ Prompt derived_prompt(Workspace& workspace, Host& host) {
     try {
       workspace.define(text);
     } catch (const views::BadDefinition& bad) {
-      host.tell(bad.what());
+      host.notify(bad.what());
       return;
     }
     workspace.sort_by(workspace.columns().size() - 1);
     host.figures_changed();
-    host.tell(save_derived_metrics(workspace.database(), workspace.definitions()));
+    host.notify(save_derived_metrics(workspace.database(), workspace.definitions()));
   };
   return prompt;
 }

@@ -3,7 +3,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
-#include "tree/change_words.hpp"
+#include "tree/diff_text.hpp"
 #include "tui/widgets/tree_lines.hpp"
 #include "views/frame.hpp"
 
@@ -11,6 +11,7 @@
 #include <cmath>
 
 namespace culprit::viewer::tui {
+
 namespace {
 
 using database::kNone;
@@ -52,7 +53,7 @@ void ComparePane::figures_changed() {
 bool ComparePane::work() {
   if (!comparison_.forming()) return OutlinePane::work();
   if (!comparison_.finish()) return true;
-  if (!comparison_.error().empty()) host_.tell(comparison_.error());
+  if (!comparison_.error().empty()) host_.notify(comparison_.error());
   outline_.reset();
   view_.reset();
   scroll_ = {};
@@ -134,15 +135,15 @@ void ComparePane::choose_metric() {
 
 void ComparePane::turn_scaling() {
   if (!comparison_.scales()) {
-    host_.tell("Both runs have the same number of ranks: the ideal is the same time");
+    host_.notify("Both runs have the same number of ranks: the ideal is the same time");
     return;
   }
   const bool strong = comparison_.scaling() == views::Scaling::strong;
   comparison_.set_scaling(strong ? views::Scaling::weak : views::Scaling::strong);
   view_->set_scaling(comparison_.scaling());
   sort_by(sort_);
-  host_.tell(strong ? "Loss against weak scaling: the same time per rank"
-                    : "Loss against strong scaling: the same time summed over all ranks");
+  host_.notify(strong ? "Loss against weak scaling: the same time per rank"
+                      : "Loss against strong scaling: the same time summed over all ranks");
 }
 
 // -- drawing ------------------------------------------------------------------------------------------------
@@ -192,9 +193,9 @@ void ComparePane::draw_heading(Canvas& canvas, const Area& area) const {
   if (comparison_.scales()) {
     const bool strong = comparison_.scaling() == views::Scaling::strong;
     const std::string scaling = std::string(strong ? "strong" : "weak") + " scaling";
-    const std::string told = "; loss against " + scaling;
-    const bool fits = static_cast<int>(columns(text) + columns(told)) <= area.width;
-    text += fits ? told : "; " + scaling;
+    const std::string against = "; loss against " + scaling;
+    const bool fits = static_cast<int>(columns(text) + columns(against)) <= area.width;
+    text += fits ? against : "; " + scaling;
   }
   canvas.write(area.row + 1, area.column,
                shorten_middle(text, static_cast<std::size_t>(std::max(area.width, 1)), unicode), Tone::plain,
@@ -243,6 +244,78 @@ std::string ComparePane::status() const {
   add("before ", scope.frame_a);
   for (const std::string& remark : what_became_of(scope)) text += "  " + remark;
   return text;
+}
+
+namespace {
+
+constexpr double kPercent = 100;
+constexpr double kNotable = 0.05, kLarge = 0.25;  // of the total: changes that stand out
+
+constexpr double kLeastShare = 0.0005;  // 0.1 % when rounded
+
+/// Sums of sums leave dust where a scope was not in a run.
+constexpr double kDust = 1e-9;
+
+bool rounds_to_nothing(const Scale& scale, double value) {
+  return scale.write(value).find_first_of("123456789") == std::string::npos;
+}
+
+}  // namespace
+
+ChangeCells::ChangeCells(const Comparison& comparison, bool unicode, int room, Change sorted,
+                         bool smallest_first)
+    : Cells(static_cast<std::size_t>(sorted), smallest_first, unicode),
+      comparison_(comparison),
+      whole_(std::max(std::abs(comparison.difference()->total_a()),
+                      std::abs(comparison.difference()->total_b()))),
+      scale_(scale_for(whole_, comparison.difference()->column().unit, unicode)) {
+  const auto digits = static_cast<int>(columns(scale_.write(whole_)));
+  for (std::size_t column = 0; column < views::kChangeNames.size(); ++column) {
+    const auto which = static_cast<Change>(column);
+    if (which == Change::loss && !comparison.scales()) continue;
+    const bool amount = which == Change::change || which == Change::before || which == Change::after;
+    const int least = which == Change::change ? digits + 1 : amount ? digits : 6;
+    const std::string text = heading(column, views::kChangeNames.at(column));
+    if (!add({{column, false, text, std::max(least, static_cast<int>(columns(text)))}}, room)) break;
+  }
+}
+
+std::string ChangeCells::text(Change which, const views::ComparedScope& scope) const {
+  const double least = whole_ * kDust;
+  switch (which) {
+    case Change::change:
+      return rounds_to_nothing(scale_, scope.change()) ? "" : with_sign(scale_.write(scope.change()));
+    case Change::percent:
+      return whole_ > 0 && std::abs(scope.change()) / whole_ >= kLeastShare
+                 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1))
+                 : "";
+    case Change::before:
+      return std::abs(scope.a) <= least ? "" : scale_.write(scope.a);
+    case Change::after:
+      return std::abs(scope.b) <= least ? "" : scale_.write(scope.b);
+    case Change::ratio:
+      return std::abs(scope.a) <= least || std::abs(scope.b) <= least
+                 ? ""
+                 : ratio_text(views::Difference::ratio(scope));
+    case Change::loss: {
+      const auto loss = comparison_.difference()->scaling_loss(scope, comparison_.scaling());
+      return loss && std::abs(*loss) >= kLeastShare ? with_sign(grouped(*loss * kPercent, 1)) : "";
+    }
+  }
+  return {};
+}
+
+void ChangeCells::row(Canvas& canvas, int row, int column, const views::ComparedScope& scope) const {
+  const double share = whole_ > 0 ? std::abs(scope.change()) / whole_ : 0;
+  const Tone stands_out = share < kNotable     ? Tone::plain
+                          : scope.change() < 0 ? Tone::good
+                          : share >= kLarge    ? Tone::hot
+                                               : Tone::warm;
+  write(canvas, row, column, [&](const Part& part) -> Span {
+    const auto which = static_cast<Change>(part.column);
+    const bool change = which == Change::change || which == Change::percent;
+    return {text(which, scope), change ? stands_out : Tone::plain};
+  });
 }
 
 }  // namespace culprit::viewer::tui

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "tui/panes/change_cells.hpp"
+#include "text/quantity.hpp"
 #include "tui/panes/outline_pane.hpp"
 #include "tui/state/comparison.hpp"
+#include "tui/widgets/page.hpp"
 #include "views/compared.hpp"
 
 #include <memory>
@@ -11,6 +12,25 @@
 #include <vector>
 
 namespace culprit::viewer::tui {
+
+using views::Change;
+
+/// The columns of a comparison.
+class ChangeCells final : public Cells {
+ public:
+  /// `comparison` has a difference; it must outlive this.
+  ChangeCells(const Comparison& comparison, bool unicode, int room, Change sorted, bool smallest_first);
+
+  [[nodiscard]] const std::string& unit() const { return scale_.unit; }
+  void row(Canvas& canvas, int row, int column, const views::ComparedScope& scope) const;
+
+ private:
+  [[nodiscard]] std::string text(Change which, const views::ComparedScope& scope) const;
+
+  const Comparison& comparison_;
+  double whole_ = 0;
+  Scale scale_;
+};
 
 /// Two runs as a tree of changes: before, after, what is new and what is gone. The first run is the one that
 /// the other panes show.

@@ -110,9 +110,9 @@ bool FindingsPane::ask_search(const Event& event) {
 void FindingsPane::find(bool backwards) {
   if (searched_.empty()) return;
   try {
-    if (!view_.find(searched_, backwards)) host_.tell("Nothing matches '" + searched_ + "'");
+    if (!view_.find(searched_, backwards)) host_.notify("Nothing matches '" + searched_ + "'");
   } catch (const views::BadPattern& bad) {
-    host_.tell(bad.what());
+    host_.notify(bad.what());
   }
 }
 

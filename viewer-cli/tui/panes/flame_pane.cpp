@@ -97,7 +97,7 @@ bool FlamePane::handle(const Event& given) {
       zoom();
       return true;
     case U'Z':
-      if (!zoom_out()) host_.tell("The whole run is shown");
+      if (!zoom_out()) host_.notify("The whole run is shown");
       return true;
     case U'm':
       turn();
@@ -179,7 +179,7 @@ void FlamePane::to_neighbour(bool right) {
 void FlamePane::zoom() {
   const FlameSpan* const at = current();
   if (at == nullptr || cursor_ == 0) {
-    host_.tell("This is all that is shown (Backspace: back)");
+    host_.notify("This is all that is shown (Backspace: back)");
     return;
   }
   zoomed_from_.push_back(choice_);
@@ -192,7 +192,7 @@ void FlamePane::zoom() {
   choice_.zoomed = at->row;
   formed_for_.clear();
   cursor_ = 0;
-  host_.tell("Zoomed (Backspace: back)");
+  host_.notify("Zoomed (Backspace: back)");
 }
 
 bool FlamePane::zoom_out() {
@@ -214,8 +214,8 @@ bool FlamePane::zoom_out() {
 void FlamePane::turn() {
   choice_.callers = !choice_.callers;
   figures_changed();
-  host_.tell(choice_.callers ? "Procedures by their own time, who calls them below"
-                             : "The run, what it calls below");
+  host_.notify(choice_.callers ? "Procedures by their own time, who calls them below"
+                               : "The run, what it calls below");
 }
 
 // -- search -------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ void FlamePane::ask_search() {
   prompt.entered = [this](const std::string& text) {
     search(text.empty() ? searched_ : text);
     next_match(false);
-    tell_matches();
+    notify_matches();
   };
   prompt.left = [this] { pattern_.reset(); };
   host_.ask(std::move(prompt));
@@ -240,7 +240,7 @@ void FlamePane::search(const std::string& pattern) {
     pattern_ = views::make_pattern(pattern);
     searched_ = pattern;
   } catch (const views::BadPattern& bad) {
-    host_.tell(bad.what());
+    host_.notify(bad.what());
   }
 }
 
@@ -249,7 +249,7 @@ bool FlamePane::matches(const FlameSpan& span) {
 }
 
 /// How much of the time lies in what matches; of matches below each other the outer one counts.
-void FlamePane::tell_matches() {
+void FlamePane::notify_matches() {
   if (!pattern_ || spans_.empty()) return;
   std::size_t number = 0;
   double sum = 0;
@@ -262,10 +262,10 @@ void FlamePane::tell_matches() {
     if (match && !above) sum += spans_[at].value;
   }
   if (number == 0) {
-    host_.tell("Nothing that is shown matches '" + searched_ + "' (2 searches everywhere)");
+    host_.notify("Nothing that is shown matches '" + searched_ + "' (2 searches everywhere)");
   } else {
-    host_.tell(counted(number, "frame") + (number == 1 ? " matches: " : " match: ") +
-               share_of(sum, spans_.front().value));
+    host_.notify(counted(number, "frame") + (number == 1 ? " matches: " : " match: ") +
+                 share_of(sum, spans_.front().value));
   }
 }
 

@@ -51,7 +51,7 @@ class FlamePane final : public Pane {
   void search(const std::string& pattern);
   void next_match(bool backwards);
   [[nodiscard]] bool matches(const FlameSpan& span);
-  void tell_matches();
+  void notify_matches();
   void note_choice();
   void draw_span(Canvas& canvas, const Area& area, std::size_t index);
   [[nodiscard]] std::string title();

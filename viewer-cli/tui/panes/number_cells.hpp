@@ -1,7 +1,9 @@
 #pragma once
 
 #include "tui/state/workspace.hpp"
-#include "tui/widgets/cells.hpp"
+#include "tui/widgets/canvas.hpp"
+#include "tui/widgets/page.hpp"
+#include "views/outline.hpp"
 
 #include <vector>
 
@@ -28,5 +30,16 @@ class NumberCells final : public Cells {
 
 /// How much a share of the whole stands out.
 Tone tone_of_share(double share);
+
+/// A row of a view's tree: numbers, guides, what the node is called, and what is to be said of it.
+struct TreeRow {
+  Workspace& workspace;
+  std::size_t view;  ///< which of the workspace's
+  views::Outline::Item& item;
+  bool opens;  ///< something is below it
+
+  /// `area`: of the row alone. The columns of the name: from its first one up to the second.
+  std::pair<int, int> draw(Canvas& canvas, const Area& area, const NumberCells& numbers) const;
+};
 
 }  // namespace culprit::viewer::tui

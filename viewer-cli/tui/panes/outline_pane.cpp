@@ -134,7 +134,7 @@ void OutlinePane::toggle() {
   } else if (outline_->has_children(*at)) {
     outline_->open(*at);
   } else {
-    host_.tell(nothing_below(*at));
+    host_.notify(nothing_below(*at));
   }
 }
 

@@ -146,7 +146,7 @@ bool RanksPane::handle(const Event& given) {
     }
     case U'x':
       workspace_.marked.clear();
-      host_.tell("No node is marked any more");
+      host_.notify("No node is marked any more");
       shown();
       return true;
     default:

@@ -146,7 +146,7 @@ void SourcePane::to_costly_line(bool backwards) {
   if (backwards) {
     auto before = costs_.lower_bound(here);
     if (before == costs_.begin()) {
-      host_.tell("No line before costs anything");
+      host_.notify("No line before costs anything");
       return;
     }
     scroll_.cursor = static_cast<int>((--before)->first) - 1;
@@ -154,7 +154,7 @@ void SourcePane::to_costly_line(bool backwards) {
   }
   const auto behind = costs_.upper_bound(here);
   if (behind == costs_.end()) {
-    host_.tell("No line behind costs anything");
+    host_.notify("No line behind costs anything");
     return;
   }
   scroll_.cursor = static_cast<int>(behind->first) - 1;
@@ -179,9 +179,9 @@ void SourcePane::find(bool backwards) try {
     scroll_.cursor = line;
     return;
   }
-  host_.tell("Nothing matches '" + searched_ + "'");
+  host_.notify("Nothing matches '" + searched_ + "'");
 } catch (const views::BadPattern& bad) {
-  host_.tell(bad.what());
+  host_.notify(bad.what());
 }
 
 void SourcePane::ask_prefix() {
@@ -191,12 +191,12 @@ void SourcePane::ask_prefix() {
   prompt.entered = [this](const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      host_.tell("Write OLD=NEW: the beginning of the paths, and what to put in its place");
+      host_.notify("Write OLD=NEW: the beginning of the paths, and what to put in its place");
       return;
     }
     put_first({{text.substr(0, equals), text.substr(equals + 1)}});
     shown();
-    if (text_.lines.empty()) host_.tell(file_ + ' ' + text_.origin);
+    if (text_.lines.empty()) host_.notify(file_ + ' ' + text_.origin);
   };
   host_.ask(std::move(prompt));
 }

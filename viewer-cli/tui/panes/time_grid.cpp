@@ -3,7 +3,6 @@
 #include "commands/metric_over_segments.hpp"
 #include "commands/waits.hpp"
 #include "findings/phrases.hpp"
-#include "findings/segment_begins.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/call_path_text.hpp"

@@ -115,7 +115,7 @@ void TimePane::ask_choice() {
 
 void TimePane::finer() {
   if (!choice_.of_iterations()) {
-    host_.tell("Only iterations have coarser and finer levels (m)");
+    host_.notify("Only iterations have coarser and finer levels (m)");
     return;
   }
   finer_ = (finer_ + 1) % workspace_.experiment().trace().variations.size();
@@ -228,7 +228,7 @@ bool TimePane::click(const Event& event) {
 void TimePane::follow() {
   const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
   if (context == database::kNone) {
-    host_.tell("What it spent its time in was not sampled");
+    host_.notify("What it spent its time in was not sampled");
     return;
   }
   std::vector<std::uint32_t> locations;
@@ -361,12 +361,12 @@ void TimePane::draw_legend(Canvas& canvas, const Area& given) const {
   }
 }
 
-/// The tallest bar stays an eighth of a line below what is above it, so that rows are told apart.
+/// The tallest bar stays an eighth of a line below what is above it, so that rows are distinct.
 void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const {
   if (mean == 0) return;
   if (!legend_.empty()) {
     const auto part = static_cast<int>(mean) - 1;
-    const Area cells{bar.row, bar.column, std::max(bar.height - 1, 1), 1};  // rows are told apart
+    const Area cells{bar.row, bar.column, std::max(bar.height - 1, 1), 1};  // rows are distinct
     canvas.fill(cells, part_sign(part), part_tone(part));
     return;
   }

@@ -7,7 +7,6 @@
 #include "tui/panes/blame_path.hpp"
 #include "tui/panes/choices.hpp"
 #include "tui/panes/number_cells.hpp"
-#include "tui/panes/tree_row.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -219,11 +218,11 @@ void TreePane::mark() {
   if (found != workspace_.marked.end()) {
     workspace_.marked.erase(found);
   } else if (workspace_.marked.size() >= static_cast<std::size_t>(kSeries)) {
-    host_.tell("No more than four nodes can be drawn together (m again takes a mark away)");
+    host_.notify("No more than four nodes can be drawn together (m again takes a mark away)");
     return;
   } else {
     workspace_.marked.push_back(*at);
-    host_.tell("Marked for the graph over ranks (r); m again takes the mark away");
+    host_.notify("Marked for the graph over ranks (r); m again takes the mark away");
   }
   scroll_.cursor = std::min(scroll_.cursor + 1, static_cast<int>(outline_->rows().size()) - 1);
 }
@@ -241,7 +240,7 @@ void TreePane::zoom() {
   outline_->set_rows({*at});
   scroll_.cursor = 0;
   if (!outline_->rows().empty()) outline_->open(*outline_->rows().front());
-  host_.tell("Zoomed into this subtree (Z or Backspace: back)");
+  host_.notify("Zoomed into this subtree (Z or Backspace: back)");
 }
 
 void TreePane::zoom_out() {
@@ -261,7 +260,7 @@ void TreePane::zoom_out() {
 /// Leaves out levels at the top of the flat view: load modules, then files.
 void TreePane::flatten(int levels) {
   if (view_ != Workspace::kFlat) {
-    if (levels != 0) host_.tell("Only the flat view can be flattened (4)");
+    if (levels != 0) host_.notify("Only the flat view can be flattened (4)");
     return;
   }
   flattened_ = std::clamp(flattened_ + levels, 0, 3);
@@ -286,8 +285,8 @@ void TreePane::unfold() {
   views::PassedOver& over = workspace_.passed_over;
   over.recursion = over.library = !over.recursion;
   host_.figures_changed();
-  host_.tell(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
-                            : "Each frame has its own row (u folds recursion and the insides of std::)");
+  host_.notify(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
+                              : "Each frame has its own row (u folds recursion and the insides of std::)");
 }
 
 void TreePane::sort_by(std::size_t column) {
@@ -302,7 +301,7 @@ void TreePane::follow_blame() {
   if (!at) return;
   const database::ContextId context = workspace_.context_of(*at);
   if (context == database::kNone) {
-    host_.tell("Blame is charged to calling contexts: see 2 Calls");
+    host_.notify("Blame is charged to calling contexts: see 2 Calls");
     return;
   }
   const bool folded = view_ == Workspace::kCallingContext && at->fold;
@@ -312,7 +311,7 @@ void TreePane::follow_blame() {
     workspace_.marked_locations = step.locations;
     host_.go({Target::Kind::context, *step.context, step.locations, -1, 0, 0, {}});
   }
-  host_.tell(step.why);
+  host_.notify(step.why);
 }
 
 // -- search and filter --------------------------------------------------------------------------------------
@@ -322,7 +321,7 @@ bool TreePane::work() {
   if (filter_->step(kSearchStep)) return true;
   filter_wanted_ = false;
   rebuild();
-  if (outline_->rows().empty()) host_.tell("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
+  if (outline_->rows().empty()) host_.notify("Nothing matches '" + filter_text_ + "' (f, empty: everything)");
   return true;
 }
 
@@ -337,7 +336,7 @@ void TreePane::set_filter(const std::string& pattern) {
     }
   } catch (const views::BadPattern& bad) {
     filter_text_.clear();
-    host_.tell(bad.what());
+    host_.notify(bad.what());
   }
   rebuild();
 }

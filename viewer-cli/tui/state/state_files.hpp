@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace culprit::viewer::tui {
 
@@ -21,5 +22,16 @@ std::string write_new(const std::filesystem::path& file, const std::string& text
 
 /// All of a file; nothing where it cannot be read, or is larger than anybody would write by hand.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
+
+}  // namespace culprit::viewer::tui
+
+// Metrics that the user defined, kept with the database: one `NAME=FORMULA` a line in DB.metrics; where that
+// folder cannot be written, among what the browser remembers (state_files.hpp).
+namespace culprit::viewer::tui {
+
+std::vector<std::string> load_derived_metrics(const std::string& database);
+
+/// Returns where they went, for the user.
+std::string save_derived_metrics(const std::string& database, const std::vector<std::string>& definitions);
 
 }  // namespace culprit::viewer::tui

@@ -40,7 +40,7 @@ class Host {
   /// To the pane called `name`.
   virtual void switch_to(const std::string& name) = 0;
   /// A line at the bottom until the next key.
-  virtual void tell(const std::string& text) = 0;
+  virtual void notify(const std::string& text) = 0;
   virtual void ask(Prompt prompt) = 0;
   virtual void choose(Menu menu) = 0;
   /// Above everything until a key is pressed.

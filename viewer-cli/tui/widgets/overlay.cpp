@@ -137,14 +137,15 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
   if (!typed_.empty()) title = menu_.title + ": " + typed_;
   const int width = std::max(wanted, static_cast<int>(columns(title)) + kFrame + 2);
   // Where remarks are cut, that of the entry under the cursor stands below the list as a whole.
-  constexpr int kTold = 3;
-  int told = width > canvas.width() - 2 ? kTold : 0;
+  constexpr int kRemarkRows = 3;
+  int remark_rows = width > canvas.width() - 2 ? kRemarkRows : 0;
   // As high as with all entries, so that it stays where it is while a filter is typed.
-  drawn_ = draw_box(canvas, static_cast<int>(menu_.entries.size()) + 2 + told, width, title, unicode);
-  if (drawn_.height <= 2 * told) told = 0;
-  drawn_.height -= told;
+  drawn_ = draw_box(canvas, static_cast<int>(menu_.entries.size()) + 2 + remark_rows, width, title, unicode);
+  if (drawn_.height <= 2 * remark_rows) remark_rows = 0;
+  drawn_.height -= remark_rows;
   scroll_.fit(rows, drawn_.height);
-  if (told > 0) tell(canvas, {drawn_.row + drawn_.height, drawn_.column, told, drawn_.width}, unicode);
+  if (remark_rows > 0)
+    draw_remark(canvas, {drawn_.row + drawn_.height, drawn_.column, remark_rows, drawn_.width}, unicode);
   if (rows == 0)
     canvas.write(drawn_.row, drawn_.column, "nothing contains it (Escape: all)", Tone::dim, drawn_.width);
   for (int line = 0; line < drawn_.height && scroll_.top + line < rows; ++line) {
@@ -169,7 +170,7 @@ void MenuBox::draw(Canvas& canvas, bool unicode) {
 }
 
 /// What is said of the entry under the cursor, below a line.
-void MenuBox::tell(Canvas& canvas, const Area& area, bool unicode) {
+void MenuBox::draw_remark(Canvas& canvas, const Area& area, bool unicode) {
   canvas.fill({area.row, area.column, 1, area.width}, unicode ? U'─' : U'-', Tone::dim);
   if (listed_.empty()) return;
   Page page;

@@ -29,7 +29,7 @@ class MenuBox {
   void check();
   void filter();
   [[nodiscard]] Menu::Entry& entry(int row) { return menu_.entries[listed_[static_cast<std::size_t>(row)]]; }
-  void tell(Canvas& canvas, const Area& area, bool unicode);
+  void draw_remark(Canvas& canvas, const Area& area, bool unicode);
 
   Menu menu_;
   Scroll scroll_;

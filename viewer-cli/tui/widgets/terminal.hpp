@@ -14,7 +14,7 @@ namespace culprit::viewer::tui {
 /// lasts.
 class Terminal {
  public:
-  /// `light`: the background is. Where it is not told, the terminal is asked, and taken to be dark until it
+  /// `light`: the background is. Where it is not given, the terminal is asked, and taken to be dark until it
   /// answers (next()). Throws std::runtime_error where it cannot show a screen.
   explicit Terminal(std::optional<bool> light);
   ~Terminal();

@@ -25,7 +25,7 @@ void TreeSearch::look_for(const std::string& pattern) {
     finder_.emplace(tree_.begin(pattern));
     wanted_ = true;
   } catch (const views::BadPattern& bad) {
-    host_.tell(bad.what());
+    host_.notify(bad.what());
   }
 }
 
@@ -39,7 +39,7 @@ bool TreeSearch::work() {
 
 void TreeSearch::again(bool backwards) {
   if (!finder_ && text_.empty()) {
-    host_.tell("Nothing to search for yet (/)");
+    host_.notify("Nothing to search for yet (/)");
     return;
   }
   if (!finder_) look_for(text_);
@@ -49,9 +49,9 @@ void TreeSearch::again(bool backwards) {
   const Item* found = tree_.find(*finder_, tree_.here(), backwards);
   if (found == nullptr) {
     found = tree_.find(*finder_, nullptr, backwards);
-    host_.tell(found == nullptr ? nothing_matches()
-               : backwards      ? "Top reached: begun again"
-                                : "End reached: begun again");
+    host_.notify(found == nullptr ? nothing_matches()
+                 : backwards      ? "Top reached: begun again"
+                                  : "End reached: begun again");
   }
   tree_.go_to(found);
 }
@@ -61,7 +61,7 @@ void TreeSearch::jump() {
   if (began_at_ != nullptr && finder_->matches(began_at_->node)) found = began_at_;
   if (found == nullptr) found = tree_.find(*finder_, began_at_, false);
   if (found == nullptr) found = tree_.find(*finder_, nullptr, false);
-  if (found == nullptr) host_.tell(nothing_matches());
+  if (found == nullptr) host_.notify(nothing_matches());
   tree_.go_to(found == nullptr ? began_at_ : found);
 }
 

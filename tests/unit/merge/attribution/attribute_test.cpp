@@ -34,7 +34,7 @@ class Code {
     scopes.push_back(std::move(scope));
     return static_cast<std::uint32_t>(scopes.size() - 1);
   }
-  /// Where `offset` lies; unless told, at line `offset` directly in the procedure of its hundred.
+  /// Where `offset` lies; unless given, at line `offset` directly in the procedure of its hundred.
   void point(std::uint64_t offset, std::uint32_t line, std::uint32_t in_scope = structure::kNone) {
     lines[offset] = {
         .procedure = static_cast<std::uint32_t>(offset / 100), .scope = in_scope, .file = 0, .line = line};

@@ -49,7 +49,7 @@ cct::SharedTree much_of_one_module() {
 }
 
 /// Of each address: its procedure, its line, and how many scopes of which lines are around it.
-std::vector<std::string> told(const structure::ModuleStructure& module) {
+std::vector<std::string> reported(const structure::ModuleStructure& module) {
   std::vector<std::string> words;
   for (const structure::Point& point : module.points) {
     std::string& text = words.emplace_back(module.procedures.at(point.procedure).name);
@@ -71,7 +71,7 @@ TEST_CASE("a module that several ranks recover in parts comes out as if one had"
       const merge::RecoveredStructure recovered = merge::recover_structure(comm, shared, {}, true, {}, [] {});
       if (comm.rank() != 0) return;
       modules.push_back(recovered.modules().at(0).structure);
-      words.push_back(told(modules.back()));
+      words.push_back(reported(modules.back()));
     });
     CHECK(words.back() == words.front());
     CHECK(modules.back().procedures.size() == modules.front().procedures.size());

@@ -1,8 +1,7 @@
 // Large transfers: what they cost without waiting is learned from all calls of the run, and is no idleness.
-#include "merge/idleness/transfers.hpp"
-
 #include "exchange/threads.hpp"
 #include "measurement/transfer_cost.hpp"
+#include "merge/idleness/transfer_costs.hpp"
 #include "merge/values/transfer_work.hpp"
 
 #include <vector>

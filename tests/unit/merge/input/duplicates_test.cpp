@@ -1,4 +1,4 @@
-#include "merge/input/duplicates.hpp"
+#include "merge/input/lost_files.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,6 @@
 #include "merge/input/together.hpp"
 
 #include "exchange/threads.hpp"
-#include "merge/input/phase.hpp"
 
 #include <new>
 

@@ -91,7 +91,7 @@ TEST_CASE("samples divide the known length of calls and gaps") {
   CHECK(calibration.sampled().size() == 2);
 }
 
-TEST_CASE("one node's samples in several gaps are told apart") {
+TEST_CASE("one node's samples in several gaps are distinguished") {
   Fixture f;
   const auto a = f.leaf(1), b = f.leaf(2), work = f.leaf(3), other = f.leaf(4);
   f.sample(work, after(a), 20);

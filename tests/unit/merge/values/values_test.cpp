@@ -389,7 +389,7 @@ TEST_CASE("more threads than are summed at once, of two roles, are each observed
   }));
 }
 
-TEST_CASE("waits are told location by location, with the idleness of each") {
+TEST_CASE("waits are reported location by location, with the idleness of each") {
   Shape shape;
   shape.flat.push_back({});
   shape.contexts = {
@@ -423,10 +423,10 @@ TEST_CASE("waits are told location by location, with the idleness of each") {
     accumulation.add_tile(rows);
     rows.clear();
   }
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> told;
-  for (const blame::EpochRow& row : accumulation.epochs()) told.emplace_back(row.location, row.idle_ns);
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> reported;
+  for (const blame::EpochRow& row : accumulation.epochs()) reported.emplace_back(row.location, row.idle_ns);
   using Told = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
-  CHECK(told ==
+  CHECK(reported ==
         Told{{0, 10}, {0, 100}, {1, 20}, {2, 30}, {2, 100}, {3, 10}, {3, 100}, {4, 20}, {5, 30}, {5, 100}});
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("REALTIME comes beside other events unless none is given first") {
   CHECK(list.events[0].period == 1'000'000);
 }
 
-TEST_CASE("mistakes are told apart and located") {
+TEST_CASE("mistakes are distinguished and located") {
   EventList list;
   std::string item;
   CHECK(parse("REALTIME@", list, &item) == EventError::syntax);

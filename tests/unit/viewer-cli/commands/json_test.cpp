@@ -175,7 +175,7 @@ TEST_CASE("report: the figures of the diagnosis") {
   }
 }
 
-TEST_CASE("report: roles are told apart and add up") {
+TEST_CASE("report: roles are distinguished and add up") {
   const WorkersSample workers;
   const json report = parse(workers.sample, {"report"});
   REQUIRE(report["roles"].size() == 2);

@@ -315,10 +315,10 @@ TEST_CASE("Why a place has no suspect is said of the first in full, of the other
   experiment.suspects.clear();
   const std::string text = run(solver.sample, {});
   INFO(text);
-  const std::size_t told = text.find("No rank is consistently slower here: ");
-  REQUIRE(told != std::string::npos);
-  CHECK(text.find("changes over", told + 30) == std::string::npos);
-  CHECK(text.find("\n  No rank is consistently slower here either.\n", told) != std::string::npos);
+  const std::size_t reported = text.find("No rank is consistently slower here: ");
+  REQUIRE(reported != std::string::npos);
+  CHECK(text.find("changes over", reported + 30) == std::string::npos);
+  CHECK(text.find("\n  No rank is consistently slower here either.\n", reported) != std::string::npos);
 }
 
 TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of delays that move") {

@@ -5,7 +5,7 @@
 
 namespace culprit::viewer::tui {
 
-TEST_CASE("Light and dark backgrounds are told apart by what terminals answer") {
+TEST_CASE("Light and dark backgrounds are distinguished by what terminals answer") {
   CHECK(light_background_answered("11;rgb:ffff/ffff/ffff") == true);
   CHECK(light_background_answered("11;rgb:0000/0000/0000") == false);
   CHECK(light_background_answered("11;rgb:fd/f6/e3") == true);   // Solarized

@@ -314,10 +314,10 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
                        [](database::Example& example) { example.experiment.suspects.clear(); });
   const std::string screen = driven.screen();
   INFO(screen);
-  const std::size_t told = screen.find("No rank is consistently slower here:");
-  REQUIRE(told != std::string::npos);
-  CHECK(screen.find("lastingly", told + 30) == std::string::npos);
-  CHECK(contains(screen.substr(told), "No thread is consistently slower here either."));
+  const std::size_t reported = screen.find("No rank is consistently slower here:");
+  REQUIRE(reported != std::string::npos);
+  CHECK(screen.find("lastingly", reported + 30) == std::string::npos);
+  CHECK(contains(screen.substr(reported), "No thread is consistently slower here either."));
 }
 
 TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {

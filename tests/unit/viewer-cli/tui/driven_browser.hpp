@@ -2,7 +2,7 @@
 
 #include "browsed_example.hpp"
 #include "tui/browser.hpp"
-#include "views/database_source.hpp"
+#include "views/source.hpp"
 
 #include <functional>
 #include <memory>

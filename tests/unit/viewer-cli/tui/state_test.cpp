@@ -1,7 +1,6 @@
 // What is remembered, and where.
 #include "driven_browser.hpp"
 #include "tui/panes/source_pane.hpp"
-#include "tui/state/derived_metrics.hpp"
 #include "tui/state/state_files.hpp"
 #include "tui/view_state.hpp"
 #include "tui/widgets/canvas.hpp"

@@ -1,4 +1,4 @@
-#include "waits/clocks/clock_correction.hpp"
+#include "waits/clocks/causal_order.hpp"
 
 #include <array>
 

@@ -38,7 +38,7 @@ struct Told {
 
 /// By `analysts` ranks of the analysis together.
 Told traffic_of(const ScriptedRun& run, int analysts = 1) {
-  Told told;
+  Told reported;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
     const auto own = traces(run, analysis);
@@ -48,14 +48,14 @@ Told traffic_of(const ScriptedRun& run, int analysts = 1) {
         match_traces(analysis, rank_map, own,
                      [&](Location location, const Record& record) { traffic.observe(location, record); });
     const std::scoped_lock lock(mutex);
-    for (const CallSum& sum : traffic.calls()) told.calls.push_back(sum);
-    for (const PartnerSum& sum : traffic.partners(*matched.contexts)) told.partners.push_back(sum);
+    for (const CallSum& sum : traffic.calls()) reported.calls.push_back(sum);
+    for (const PartnerSum& sum : traffic.partners(*matched.contexts)) reported.partners.push_back(sum);
   });
   const auto place = [](const CallSum& sum) { return std::pair(sum.location, sum.context); };
-  std::ranges::sort(told.calls, {}, place);
-  std::ranges::sort(told.partners, {},
+  std::ranges::sort(reported.calls, {}, place);
+  std::ranges::sort(reported.partners, {},
                     [](const PartnerSum& sum) { return std::tuple(sum.communicator, sum.from, sum.to); });
-  return told;
+  return reported;
 }
 
 }  // namespace
@@ -68,9 +68,9 @@ TEST_CASE("calls, their times and what they moved are added up by call path") {
     run.call(1, bytes * 10, bytes * 10 + 9, {moving(message(OperationKind::receive, 0), bytes)});
     run.path(8);
   }
-  const Told told = traffic_of(run);
-  REQUIRE(told.calls.size() == 2);
-  const CallSum& sends = told.calls[0];
+  const Told reported = traffic_of(run);
+  REQUIRE(reported.calls.size() == 2);
+  const CallSum& sends = reported.calls[0];
   CHECK(sends.context == 7);
   CHECK(sends.calls == 2);
   CHECK(sends.ns == 32);
@@ -80,14 +80,14 @@ TEST_CASE("calls, their times and what they moved are added up by call path") {
   CHECK(sends.received == 0);
   CHECK(sends.smallest == 8);
   CHECK(sends.largest == 24);
-  CHECK(told.calls[1].received == 32);
-  REQUIRE(told.partners.size() == 1);  // who receives does not count it again
-  CHECK(told.partners[0].communicator == 1);
-  CHECK(told.partners[0].members == 2);
-  CHECK(told.partners[0].from == 0);
-  CHECK(told.partners[0].to == 1);
-  CHECK(told.partners[0].messages == 2);
-  CHECK(told.partners[0].bytes == 32);
+  CHECK(reported.calls[1].received == 32);
+  REQUIRE(reported.partners.size() == 1);  // who receives does not count it again
+  CHECK(reported.partners[0].communicator == 1);
+  CHECK(reported.partners[0].members == 2);
+  CHECK(reported.partners[0].from == 0);
+  CHECK(reported.partners[0].to == 1);
+  CHECK(reported.partners[0].messages == 2);
+  CHECK(reported.partners[0].bytes == 32);
 }
 
 TEST_CASE("a message that is posted and completed by two calls counts once on each side") {
@@ -102,14 +102,14 @@ TEST_CASE("a message that is posted and completed by two calls counts once on ea
   run.path(3);
   run.call(1, 20, 30, {completed(received)});
   run.path(4);
-  const Told told = traffic_of(run, GENERATE(1, 2));
-  REQUIRE(told.calls.size() == 4);
-  CHECK(told.calls[0].sent == 100);
-  CHECK(told.calls[1].messages == 0);
-  CHECK(told.calls[2].messages == 0);
-  CHECK(told.calls[3].received == 100);
-  REQUIRE(told.partners.size() == 1);
-  CHECK(told.partners[0].messages == 1);
+  const Told reported = traffic_of(run, GENERATE(1, 2));
+  REQUIRE(reported.calls.size() == 4);
+  CHECK(reported.calls[0].sent == 100);
+  CHECK(reported.calls[1].messages == 0);
+  CHECK(reported.calls[2].messages == 0);
+  CHECK(reported.calls[3].received == 100);
+  REQUIRE(reported.partners.size() == 1);
+  CHECK(reported.partners[0].messages == 1);
 }
 
 TEST_CASE("collectives move what a process gives and gets, and have no partner") {
@@ -120,15 +120,15 @@ TEST_CASE("collectives move what a process gives and gets, and have no partner")
     run.call(rank, 30, 40, {on(OperationKind::barrier)});
     run.path(6);
   }
-  const Told told = traffic_of(run);
-  REQUIRE(told.calls.size() == 4);
-  CHECK(told.calls[0].messages == 1);
-  CHECK(told.calls[0].sent == 8);
-  CHECK(told.calls[0].received == 16);
-  CHECK(told.calls[0].message_bytes == 16);
-  CHECK(told.calls[1].calls == 1);
-  CHECK(told.calls[1].messages == 0);
-  CHECK(told.partners.empty());
+  const Told reported = traffic_of(run);
+  REQUIRE(reported.calls.size() == 4);
+  CHECK(reported.calls[0].messages == 1);
+  CHECK(reported.calls[0].sent == 8);
+  CHECK(reported.calls[0].received == 16);
+  CHECK(reported.calls[0].message_bytes == 16);
+  CHECK(reported.calls[1].calls == 1);
+  CHECK(reported.calls[1].messages == 0);
+  CHECK(reported.partners.empty());
 }
 
 TEST_CASE("partners are ranks of the world, whatever the communicator; a get comes from its target") {
@@ -140,12 +140,12 @@ TEST_CASE("partners are ranks of the world, whatever the communicator; a get com
   run.call(0, 30, 40, {moving(on(OperationKind::get, window, 2), 64)});
   run.call(0, 50, 60, {moving(on(OperationKind::put, window, 2), 32)});
   run.call(2, 50, 60, {on(OperationKind::send, 0, kNobody)});
-  const Told told = traffic_of(run, GENERATE(1, 3));
-  REQUIRE(told.partners.size() == 3);
-  CHECK(told.partners[0].members == 2);
-  CHECK(std::pair(told.partners[0].from, told.partners[0].to) == std::pair(3, 1));
-  CHECK(std::pair(told.partners[1].from, told.partners[1].to) == std::pair(0, 2));
-  CHECK(told.partners[1].bytes == 32);
-  CHECK(std::pair(told.partners[2].from, told.partners[2].to) == std::pair(2, 0));
-  CHECK(told.partners[2].bytes == 64);
+  const Told reported = traffic_of(run, GENERATE(1, 3));
+  REQUIRE(reported.partners.size() == 3);
+  CHECK(reported.partners[0].members == 2);
+  CHECK(std::pair(reported.partners[0].from, reported.partners[0].to) == std::pair(3, 1));
+  CHECK(std::pair(reported.partners[1].from, reported.partners[1].to) == std::pair(0, 2));
+  CHECK(reported.partners[1].bytes == 32);
+  CHECK(std::pair(reported.partners[2].from, reported.partners[2].to) == std::pair(2, 0));
+  CHECK(reported.partners[2].bytes == 64);
 }

@@ -47,7 +47,7 @@ TEST_CASE("who leaves only after a late member has come was held up by it") {
   CHECK(pairs(held_up(present({{10, 63}, {60, 62}, {90, 92}, {12, 13}}))) == Pairs{{0, 1}});
 }
 
-TEST_CASE("of those whom one member held up, who came first is told apart") {
+TEST_CASE("of those whom one member held up, who came first is distinguished") {
   const std::vector<HeldUp> found = held_up(present({{20, 93}, {10, 94}, {90, 92}}));
   REQUIRE(pairs(found) == Pairs{{0, 2}, {1, 2}});
   CHECK_FALSE(found[0].first);

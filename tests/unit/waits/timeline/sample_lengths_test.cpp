@@ -1,4 +1,4 @@
-#include "waits/timeline/sample_lengths.hpp"
+#include "waits/timeline/own_times.hpp"
 
 #include <catch2/catch.hpp>
 

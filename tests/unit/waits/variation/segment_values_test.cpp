@@ -50,7 +50,7 @@ TEST_CASE("what was counted falls on segments evenly since the reading before, M
   }
 }
 
-TEST_CASE("what was counted is told where it was read, but not what was counted before a call") {
+TEST_CASE("what was counted is reported where it was read, but not what was counted before a call") {
   ScriptedRun run(1);
   const auto read = [&run](std::uint64_t at, std::uint64_t value, std::uint32_t context) {
     run.reading(0, at, 0, value);

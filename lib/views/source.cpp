@@ -1,4 +1,4 @@
-#include "views/database_source.hpp"
+#include "views/source.hpp"
 
 namespace culprit::views {
 
