@@ -13,9 +13,8 @@
 //   - the next interposed wait or MPI call that the thread enters;
 //   - the timer on the CPU clock, at the kernel's first tick that finds the thread running;
 //   - the flusher thread, which looks whether the CPU clocks of parked threads have moved, ever more rarely,
-//   at least
-//     once a second: a little work between two waits may meet no tick. Of the time between two looks each
-//     half goes to one of the two places.
+//     but once a second (of more than 1 000 threads, 1 000 per second): a little work between two waits may
+//     meet no tick. Of the time between two looks each half goes to one of the two places.
 // CPU time that was used since the last sample is no part of the wait: the next sample carries it.
 namespace culprit::runtime {
 
