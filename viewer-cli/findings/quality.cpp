@@ -128,15 +128,20 @@ SamplingShare sampling_share(const database::Contents& experiment) {
   return {time > 0 ? taken / time : 0, "time"};
 }
 
-/// Whether sampling took more than it may, if each process had one processor.
-bool costs_processors(const database::Contents& experiment) {
-  std::uint64_t time_ns = 0;  // of the processes: of their main threads
+/// How long the processes lasted together: their main threads.
+double process_ns(const database::Contents& experiment) {
+  std::uint64_t time_ns = 0;
   for (std::size_t i = 0; i < experiment.locations.size(); ++i) {
     const database::LocationEntry location = experiment.locations[i];
     if (location.thread == 0 && location.end_ns > location.start_ns)
       time_ns += location.end_ns - location.start_ns;
   }
-  return static_cast<double>(experiment.quality.handler_ns) > kCostly * static_cast<double>(time_ns);
+  return static_cast<double>(time_ns);
+}
+
+/// Whether sampling took more than it may, if each process had one processor.
+bool costs_processors(const database::Contents& experiment) {
+  return static_cast<double>(experiment.quality.handler_ns) > kCostly * process_ns(experiment);
 }
 
 }  // namespace
@@ -172,9 +177,9 @@ std::string quality_text(const database::Contents& experiment) {
   }
   if (const std::string share = sampling_share_text(experiment); !share.empty())
     text += "; sampling took " + share;
-  if (const double time = total_seconds(experiment, "REALTIME"); quality.tracing_ns > 0 && time > 0)
-    text += "; tracing took " + keep(percent(static_cast<double>(quality.tracing_ns) / kNsPerSecond / time)) +
-            " of the time";
+  if (const double time = process_ns(experiment); quality.tracing_ns > 0 && time > 0)
+    text +=
+        "; tracing took " + keep(percent(static_cast<double>(quality.tracing_ns) / time)) + " of the time";
   return text + '.';
 }
 
