@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "lib/blame": {"metrics", "database"},
     "lib/waits": {"metrics", "measurement", "exchange", "storage"},
     "lib/stuck": {"cct", "measurement", "print", "structure"},
+    "lib/stacks": {"cct", "files", "measurement", "print", "stuck"},
     "lib/merge": {"bytes", "files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",
                   "waits"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
@@ -33,7 +34,7 @@ MAY_INCLUDE = {
     "hpcrun-lite/mpi": {"unwind"},
     "hpcrun-lite/launcher": {"files", "print", "measurement", "spelling"},
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
-    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "stuck", "blame", "database", "metrics",
+    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "stuck", "stacks", "blame", "database", "metrics",
                    "views"},
 }
 # The folders within these, each of which may include itself and those before it; what lies beside them may include all.

@@ -1,7 +1,9 @@
 // viewer-cli: shows what prof-mpi found. Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged
-// just now but degraded.
+// just now but degraded, or some
+// processes could not be looked at.
 
 #include "commands/run.hpp"
+#include "commands/stacks.hpp"
 #include "commands/stuck.hpp"
 #include "database/reader.hpp"
 #include "files/at_death.hpp"
@@ -82,6 +84,11 @@ int run(int argc, const char* const* argv) {
   }
   if (invocation.command == Command::stuck) {
     const int status = run_stuck(std::cout, find_screen(), invocation);
+    std::cout.flush();
+    return status;
+  }
+  if (invocation.command == Command::stacks) {
+    const int status = run_stacks(std::cout, find_screen(), invocation);
     std::cout.flush();
     return status;
   }

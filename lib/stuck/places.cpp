@@ -81,7 +81,7 @@ Places::PathId Places::add(const std::vector<cct::FrameKey>& frames,
     if (!code) continue;
     const bool known = frame.module < modules.size();
     path.emplace_back(known ? module(modules[frame.module]) : kNoModule, frame.offset);
-    if (known && is_mpi_library(modules[frame.module].path)) break;
+    if (depth_ == Depth::to_mpi && known && is_mpi_library(modules[frame.module].path)) break;
   }
   paths_.push_back(std::move(path));
   return paths_.size() - 1;
@@ -124,7 +124,7 @@ std::vector<Frame> Places::path(PathId id) const {
       continue;
     }
     path.insert(path.end(), found->second.begin(), found->second.end());
-    if (std::ranges::any_of(found->second, &Frame::mpi)) break;
+    if (depth_ == Depth::to_mpi && std::ranges::any_of(found->second, &Frame::mpi)) break;
   }
   return path;
 }

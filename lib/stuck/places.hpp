@@ -12,10 +12,15 @@
 
 namespace culprit::stuck {
 
+/// How far in paths go: to the first function of MPI's, or to the innermost frame.
+enum class Depth : std::uint8_t { to_mpi, whole };
+
 /// Call paths of several processes, gathered first and then attributed together: each module is opened once.
 class Places {
  public:
   using PathId = std::size_t;
+
+  explicit Places(Depth depth = Depth::to_mpi) : depth_(depth) {}
 
   /// `frames` from the root on, whose modules are indices into `modules`.
   PathId add(const std::vector<cct::FrameKey>& frames, const std::vector<cct::ModuleKey>& modules);
@@ -31,6 +36,7 @@ class Places {
 
   std::uint32_t module(const cct::ModuleKey& key);
 
+  Depth depth_;
   std::vector<cct::ModuleKey> modules_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> module_ids_;  // by path and build-id
   std::vector<std::vector<Address>> paths_;

@@ -206,7 +206,8 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       }
       break;
     case Command::exporting:
-    case Command::stuck:  // of a directory, not of a database
+    case Command::stuck:   // of a directory, not of a database
+    case Command::stacks:  // of processes
       break;
   }
 }

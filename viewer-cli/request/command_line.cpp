@@ -16,7 +16,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 18> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -34,6 +34,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {{
     {"export", Command::exporting},
     {"info", Command::info},
     {"stuck", Command::stuck},
+    {"stacks", Command::stacks},
 }};
 constexpr std::array<std::pair<std::string_view, ViewKind>, 3> kViews = {{
     {"calling-context", ViewKind::calling_context},
@@ -55,7 +56,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 20> kUses = {{
+const std::array<OptionUse, 23> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -64,8 +65,8 @@ const std::array<OptionUse, 20> kUses = {{
     {"--ranks", {Command::view, Command::hot_path, Command::threads, Command::diff}},
     {"--role", {Command::view, Command::hot_path, Command::threads, Command::diff}},
     {"--lines", {Command::view, Command::hot_path}},
-    {"--inside-waits", {Command::view, Command::hot_path, Command::diff}},
-    {"--all", {Command::view, Command::hot_path, Command::diff}},
+    {"--inside-waits", {Command::view, Command::hot_path, Command::diff, Command::stacks}},
+    {"--all", {Command::view, Command::hot_path, Command::diff, Command::stacks}},
     {"--ids", {Command::view, Command::hot_path}},
     {"--metric",
      {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
@@ -77,6 +78,9 @@ const std::array<OptionUse, 20> kUses = {{
     {"--scaling", {Command::diff}},
     {"--browse", {Command::diff}},
     {"--after", {Command::stuck}},
+    {"--job", {Command::stacks}},
+    {"--looks", {Command::stacks}},
+    {"--every", {Command::stacks}},
 }};
 
 template <class Choices>
@@ -138,6 +142,9 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
   app.add_option("--focus", invocation.focus);
   app.add_option("--after", invocation.after_s);
+  app.add_option("--job", invocation.job);
+  app.add_option("--looks", invocation.looks);
+  app.add_option("--every", invocation.every_s);
   app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);
   app.add_option("--role", invocation.role);
@@ -166,6 +173,33 @@ bool names_second_run(const std::vector<std::string>& words) {
   return words.size() == 2 && !is_one_of(kCommands, words[1]) && std::filesystem::exists(words[1], error);
 }
 
+/// `viewer-cli stacks 4711 4712` and `viewer-cli run1 stacks` alike; a database of that name may have other
+/// commands.
+bool asks_for_stacks(const std::vector<std::string>& words) {
+  if (words.size() > 1 && words[1] == "stacks") return true;
+  if (words.empty() || words[0] != "stacks") return false;
+  std::error_code error;
+  const bool database = std::filesystem::exists(words[0], error);
+  return !database || (words.size() > 1 && !is_one_of(kCommands, words[1]));
+}
+
+/// Takes the command out of the words, and leaves what is to be looked at.
+void take_subjects(const CLI::App& app, std::vector<std::string> words, Invocation& invocation) {
+  constexpr std::uint32_t kMostLooks = 1000;
+  words.erase(words.begin() + (words[0] == "stacks" ? 0 : 1));
+  if (app.count("--job") > 0 && invocation.job <= 0)
+    throw UsageError("--job: no number of a process (give that of mpirun or mpiexec)");
+  if (app.count("--job") == 0 && words.empty())
+    throw UsageError("stacks: no process or measurement directory given (see viewer-cli stacks --help)");
+  if (app.count("--job") > 0 && !words.empty())
+    throw UsageError("stacks: unexpected '" + words[0] + "' (--job names the job already)");
+  if (invocation.looks == 0 || invocation.looks > kMostLooks)
+    throw UsageError("--looks: give a number from 1 to " + std::to_string(kMostLooks));
+  if (!(invocation.every_s >= 0) || invocation.every_s > 3600)
+    throw UsageError("--every: no number of seconds (give one from 0 to 3600)");
+  invocation.subjects = std::move(words);
+}
+
 void check_options(const CLI::App& app, Command command, std::string_view name) {
   for (const OptionUse& use : kUses) {
     const bool given = app.count(std::string(use.option)) > 0;
@@ -178,6 +212,7 @@ void check_options(const CLI::App& app, Command command, std::string_view name) 
 
 /// The words behind the command.
 void take_arguments(const std::vector<std::string>& words, Invocation& invocation, const std::string& name) {
+  if (invocation.command == Command::stacks) return;
   std::size_t next = 2;
   switch (invocation.command) {
     case Command::view:
@@ -206,13 +241,14 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
 
 bool has_csv(Command command) {
   return command != Command::report && command != Command::info && command != Command::efficiency &&
-         command != Command::stuck;
+         command != Command::stuck && command != Command::stacks;
 }
 
 /// -o names what is written: the export, or else the database of a measurement directory.
 void check_output(const Invocation& invocation, std::string_view name) {
   if (invocation.output.empty() || invocation.command == Command::exporting) return;
-  if (invocation.command == Command::stuck) throw UsageError("--output: stuck writes nothing (leave it out)");
+  if (invocation.command == Command::stuck || invocation.command == Command::stacks)
+    throw UsageError("--output: " + std::string(name) + " writes nothing (leave it out)");
   std::error_code error;
   if (invocation.command == Command::diff || !std::filesystem::is_directory(invocation.database, error))
     throw UsageError(
@@ -298,9 +334,14 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   if (raw.words.empty())
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
   refuse_empty(app);
+  const bool stacks = asks_for_stacks(raw.words);
+  if (stacks) {
+    take_subjects(app, raw.words, invocation);
+    raw.words = {invocation.subjects.empty() ? "" : invocation.subjects[0], "stacks"};
+  }
   refuse_command_first(raw.words);
   invocation.database = raw.words[0];
-  if (names_second_run(raw.words)) {
+  if (!stacks && names_second_run(raw.words)) {
     raw.words.insert(raw.words.begin() + 1, "diff");
     invocation.browse = true;
   }

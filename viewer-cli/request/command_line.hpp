@@ -30,6 +30,7 @@ enum class Command : std::uint8_t {
   exporting,
   info,
   stuck,
+  stacks,
 };
 
 enum class ViewKind : std::uint8_t { calling_context, callers, flat };
@@ -59,9 +60,13 @@ struct Invocation {
       false;             ///< report, view, browser: shares of the run without MPI_Init and MPI_Finalize
   bool by_rank = false;  ///< waits, causes, hotspots: a row for each rank
   std::vector<std::pair<std::string, std::string>>
-      source_map;       ///< browser: path prefixes, as compiled and as they are now
-  bool browse = false;  ///< diff: in the browser, where there is a terminal
-  double after_s = 10;  ///< stuck: for so long a rank may compute while others wait for it
+      source_map;                     ///< browser: path prefixes, as compiled and as they are now
+  bool browse = false;                ///< diff: in the browser, where there is a terminal
+  double after_s = 10;                ///< stuck: for so long a rank may compute while others wait for it
+  std::vector<std::string> subjects;  ///< stacks: numbers of processes, or a measurement directory
+  std::int32_t job = 0;               ///< stacks: the number of a launcher; 0: none
+  std::uint32_t looks = 3;            ///< stacks
+  double every_s = 0.3;               ///< stacks: from look to look
 };
 
 /// What to print instead of doing anything (--help, --version); exit status 0.

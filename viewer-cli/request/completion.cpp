@@ -16,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 17> kWithValue = {
-    "--format", "--sort",      "--metrics", "--metric",     "--derive", "--depth",
-    "--min",    "--focus",     "--ranks",   "--role",       "--output", "-o",
-    "--finer",  "--procedure", "--scaling", "--source-map", "--after"};
+constexpr std::array<std::string_view, 20> kWithValue = {
+    "--format",  "--sort",       "--metrics", "--metric", "--derive", "--depth", "--min",
+    "--focus",   "--ranks",      "--role",    "--output", "-o",       "--finer", "--procedure",
+    "--scaling", "--source-map", "--after",   "--job",    "--looks",  "--every"};
 
 bool has_value(const std::string& option) {
   return std::find(kWithValue.begin(), kWithValue.end(), option) != kWithValue.end();
@@ -78,7 +78,7 @@ Words values_of(const std::string& option, const Words& before) {
 }
 
 Words arguments_of(const Words& before) {
-  if (before.empty()) return {kCompleteFiles};
+  if (before.empty() || before[0] == "stacks") return {kCompleteFiles};
   if (before.size() == 1) return command_names();
   if (before.size() > 2) return {};
   if (before[1] == "view") return view_names();
@@ -88,6 +88,7 @@ Words arguments_of(const Words& before) {
 }
 
 Words options_of(const Words& before) {
+  if (!before.empty() && before[0] == "stacks") return option_names(before[0]);
   if (before.size() > 1) return option_names(before[1]);
   Words options = option_names("report");
   options.emplace_back("--source-map");  // the browser's own

@@ -21,6 +21,7 @@ constexpr std::string_view kOverview =
   viewer-cli run1.db suspects --format json
   viewer-cli run1.db diff run2.db       what changed, code by code
   viewer-cli run1.db run2.db            the same, in the browser
+  viewer-cli stacks --job $(pgrep -n mpirun)   where the ranks of a job are right now, unprepared
 
 usage: viewer-cli DB|DIR [command] [options]
 
@@ -46,6 +47,7 @@ commands
   export FORMAT           for other tools: {names}
   info                    what was run, where, when and how; how good the data is
   stuck                   of a directory whose job runs, or was killed: who waits for whom, since when; deadlocks
+  stacks                  of processes that run, however they were started: call stacks of all threads, united
 
 (trace): needs a measurement with time lines, hpcrun-lite --trace.
 
@@ -61,7 +63,8 @@ Metrics are named EVENT:STAT (I|E), inclusive or exclusive: "REALTIME:sum (I)", 
 "imbalance:sum (E)". STAT is sum (default), mean, min, max, stddev, cv or count; (I) is the default.
 "viewer-cli DB info" lists the events.
 
-exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded
+exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded;
+of stacks 3: some processes could not be looked at
 )help";
 
 /// The help of a command: what it shows, with examples; its options beside --format; notes behind them.
@@ -74,7 +77,7 @@ constexpr std::string_view kNoTable = "text|json    ";
 constexpr std::string_view kByRank =
     "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
-constexpr std::array<CommandHelp, 17> kCommands = {{
+constexpr std::array<CommandHelp, 18> kCommands = {{
     {"report",
      R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
 where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
@@ -345,6 +348,31 @@ usage: viewer-cli DIR stuck [options]
 )help",
      kNoTable,
      {}},
+    {"stacks",
+     R"help(Where processes are right now: the call stacks of all their threads, with inlined code and lines, as one tree
+with the ranks in each place. They need no preparation: any program, with or without MPI, measured or not.
+Looks three times, 0.3 s apart: a thread stands where all looks show it at one place, else it moves. Each thread
+is stopped for a fraction of a millisecond, and goes on whatever happens to viewer-cli.
+
+  viewer-cli stacks 4711                        one process
+  viewer-cli stacks $(pgrep -x lmp)             several; their ranks are those of their environment
+  viewer-cli stacks --job $(pgrep -n mpirun)    all ranks of a job that run on this host
+  viewer-cli run1 stacks                        the processes of a measurement that runs
+  viewer-cli stacks 4711 --looks 1 --format json
+
+usage: viewer-cli stacks PID...|DIR [options]
+       viewer-cli stacks --job PID [options]
+)help",
+     R"help(  --job PID               the ranks below this launcher (mpirun, mpiexec), its daemon, or a script that started it
+  --looks N               (default: 3)
+  --every SECONDS         from look to look (default: 0.3)
+  --inside-waits          text: show what lies inside MPI calls too
+  --all                   text: leave nothing out (--inside-waits, start-up frames, every place of every thread)
+)help",
+     kNoTable,
+     R"help(You may look at processes of your own; where the system forbids that, the error says what to do. The exit
+status is 1 where no process could be looked at, 3 where some could not.
+)help"},
 }};
 
 /// `text` with what stands for the exports' names, or for examples of them, written out.

@@ -54,6 +54,25 @@ TEST_CASE("Without a command the report is shown") {
   CHECK(parse({"run1.db"}).format == Format::text);
 }
 
+TEST_CASE("Stacks take processes, a directory or a job, before or behind the command") {
+  const Invocation processes = parse({"stacks", "12", "13", "--looks", "5", "--every", "0.1"});
+  CHECK(processes.command == Command::stacks);
+  CHECK(processes.subjects == std::vector<std::string>{"12", "13"});
+  CHECK(processes.looks == 5);
+  CHECK(processes.every_s == 0.1);
+  CHECK(parse({"run1", "stacks"}).subjects == std::vector<std::string>{"run1"});
+  const Invocation job = parse({"stacks", "--job", "12", "--format", "json"});
+  CHECK(job.job == 12);
+  CHECK(job.subjects.empty());
+  CHECK_THROWS_AS(parse({"stacks"}), UsageError);
+  CHECK_THROWS_AS(parse({"stacks", "--job", "0"}), UsageError);
+  CHECK_THROWS_AS(parse({"stacks", "--job", "1", "2"}), UsageError);
+  CHECK_THROWS_AS(parse({"stacks", "1", "--looks", "0"}), UsageError);
+  CHECK_THROWS_AS(parse({"stacks", "1", "--depth", "3"}), UsageError);
+  CHECK_THROWS_AS(parse({"stacks", "1", "--format", "csv"}), UsageError);
+  CHECK_THROWS_AS(parse({"run1", "report", "--job", "1"}), UsageError);
+}
+
 TEST_CASE("Options may stand before and after the command") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--format", "json", "--depth", "3", "run1.db", "view", "callers"},

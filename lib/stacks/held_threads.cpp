@@ -1,0 +1,285 @@
+// How a process is looked at without harm.
+//
+// PTRACE_SEIZE stops nothing and sends nothing. If this program dies, the kernel lets all threads go.
+//
+// PTRACE_INTERRUPT makes a thread stop at its way out of the kernel. Registers and the used part of the stack
+// are copied, and the thread goes on. Files are opened and stacks are walked later. Few threads need more
+// than the copy (walk.cpp): these are walked while they are stopped, when what walking needs has been read.
+//
+// A thread may stop because a signal arrives first. It gets this signal when it is let go. To look at its
+// state WNOWAIT is needed: waiting in the usual way takes the signal out of the kernel, and if this program
+// were killed then, the signal would be lost. A thread that SIGSTOP has stopped stays stopped: the kernel
+// remembers.
+//
+// Sleeping system calls go on by themselves, but for some that the kernel ends with EINTR (may_restart):
+// their result is changed so that the kernel begins them again.
+//
+// A thread that does not stop in time, since it waits for a disk, say, is let go when it does; at the latest
+// when the calling thread of this program ends.
+#include "stacks/held_threads.hpp"
+
+#include "stacks/processes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <set>
+#include <utility>
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+namespace culprit::stacks {
+namespace {
+
+constexpr std::uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
+/// How long a thread may take to stop that is not uninterruptible: it may wait for a processor.
+constexpr std::uint64_t kPatience = 1'000 * kMillisecond;
+/// One that is uninterruptible is not likely to come back soon.
+constexpr std::uint64_t kPatienceAsleep = 20 * kMillisecond;
+constexpr std::uint64_t kBetween = 20 * kMicrosecond, kBetweenLater = 500 * kMicrosecond;
+/// Threads that are asked to stop at one time: the more, the longer the last one waits to be copied.
+constexpr std::size_t kTogether = 32;
+constexpr int kRounds = 2;  // the second one for threads that began meanwhile
+/// Of a stack, from its pointer on: all that programs use but for those that recurse very deeply.
+constexpr std::size_t kMostStack = std::size_t{1} << 20U;
+constexpr std::uint64_t kRedZone = 128;  // bytes below the stack pointer that leaf functions use
+constexpr unsigned kEventShift = 8;
+constexpr int kSignalMask = 0x7f;
+
+std::uint64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void pause_for(std::uint64_t ns) {
+  const timespec time{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
+                      .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
+  nanosleep(&time, nullptr);
+}
+
+/// Calls that the kernel ends with EINTR when their thread is stopped, without having done anything:
+/// signal(7), "Interruption of system calls and library functions by stop signals"; of sockets those with a
+/// time limit.
+bool may_restart(unsigned long long call) {
+  constexpr std::array<unsigned long long, 23> kCalls = {
+      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,   SYS_semtimedop,
+      SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,    SYS_readv,
+      SYS_write,           SYS_writev,       SYS_recvfrom,      SYS_recvmsg, SYS_recvmmsg,
+      SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,      SYS_accept,  SYS_accept4,
+      SYS_connect,         SYS_getrandom,    SYS_msgrcv};
+  return std::ranges::find(kCalls, call) != kCalls.end();
+}
+
+/// The kernel has ended a system call on our account: it is to begin again, unless a handler of a signal runs
+/// first. A call with a time limit waits for that time again.
+void restart_call(pid_t tid, const user_regs_struct& registers) {
+  constexpr long kRestartWithoutHandler = 514;  // ERESTARTNOHAND, which no header of user space has
+  if (static_cast<long long>(registers.rax) != -EINTR || !may_restart(registers.orig_rax)) return;
+  user_regs_struct changed = registers;
+  changed.rax = static_cast<unsigned long long>(-kRestartWithoutHandler);
+  iovec all{.iov_base = &changed, .iov_len = sizeof changed};
+  ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
+}
+
+/// Stopped since we asked, and not by a signal.
+bool is_of_ours(int status) {
+  return status >> kEventShift == PTRACE_EVENT_STOP && (status & kSignalMask) == SIGTRAP;
+}
+
+}  // namespace
+
+Holder::Answer Holder::answer_of(pid_t tid, int& status) {
+  siginfo_t info{};
+  const int options = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
+  if (waitid(P_PID, static_cast<id_t>(tid), &info, options) != 0)
+    return errno == EINTR ? Answer::none : Answer::gone;
+  if (info.si_pid == 0) return Answer::none;
+  if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
+    int ignored = 0;  // its end is for its parent to see, which we have to wait for first
+    waitpid(tid, &ignored, __WALL | WNOHANG);
+    return Answer::gone;
+  }
+  status = info.si_status;
+  return Answer::stopped;
+}
+
+/// With the signal that it stopped for. One that was killed meanwhile has to be waited for.
+void Holder::let_go(pid_t tid, int status) {
+  const bool signal = status >> kEventShift == 0;
+  if (ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal ? status & kSignalMask : 0)) != 0)
+    late_.push_back(tid);
+}
+
+/// Appends the thread where it may be asked to stop now.
+void Holder::seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held) {
+  if (std::ranges::find(late_, tid) != late_.end()) {
+    held.missed.push_back({MissedThread::Why::uninterruptible, tid});
+    return;
+  }
+  const std::uint64_t before = now_ns();
+  if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
+    const int error = errno;
+    const auto thread = find_thread(pid, tid);  // of a main thread that has ended only the shell is left
+    if (error != ESRCH && thread && thread->state != 'Z' && thread->state != 'X') held.refused = error;
+    return;
+  }
+  seized.push_back({.tid = tid, .runs_ns = before, .done = false});
+}
+
+/// Of a thread that has stopped; returns false where it has not.
+bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
+  int status = 0;
+  const std::uint64_t before = now_ns();
+  const Answer answer = answer_of(asked.tid, status);
+  if (answer == Answer::none) {
+    asked.runs_ns = before;
+    return false;
+  }
+  asked.done = true;
+  if (answer == Answer::gone) return true;
+  ThreadCopy thread;
+  thread.tid = asked.tid;
+  iovec all{.iov_base = &thread.registers, .iov_len = sizeof thread.registers};
+  const bool got = ptrace(PTRACE_GETREGSET, asked.tid, NT_PRSTATUS, &all) == 0;
+  const bool known = got && all.iov_len == sizeof thread.registers;
+  std::size_t size = 0;
+  if (known) {
+    const std::uint64_t pointer = thread.registers.rsp;
+    const Mapping* const mapping = memory.mapping_at(pointer);
+    thread.stack = mapping == nullptr ? pointer : std::max(pointer - kRedZone, mapping->begin);
+    size = mapping == nullptr ? kMostStack : std::min(kMostStack, mapping->end - thread.stack);
+    size = memory.read(thread.stack, std::span(buffer_).first(size));
+    if (is_of_ours(status)) restart_call(asked.tid, thread.registers);
+  }
+  if (known && visit_ != nullptr) {
+    thread.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(size));
+    (*visit_)(thread);
+  }
+  let_go(asked.tid, status);
+  held.longest_stop_ns = std::max(held.longest_stop_ns, now_ns() - asked.runs_ns);
+  if (visit_ != nullptr) return true;
+  if (known) {
+    thread.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(size));
+    held.threads.push_back(std::move(thread));
+  } else if (got) {
+    held.missed.push_back({MissedThread::Why::not_64_bit, asked.tid});
+  }
+  return true;
+}
+
+void Holder::give_up(pid_t pid, std::span<const Asked> asked, Held& held) {
+  for (const Asked& each : asked) {
+    if (each.done) continue;
+    const auto thread = find_thread(pid, each.tid);
+    const bool asleep = thread && thread->state == 'D';
+    held.missed.push_back(
+        {asleep ? MissedThread::Why::uninterruptible : MissedThread::Why::no_answer, each.tid});
+    late_.push_back(each.tid);
+  }
+}
+
+/// Whether waiting on is of use: a thread that is uninterruptible may stay so for minutes.
+bool Holder::are_all_asleep(pid_t pid, std::span<const Asked> asked) {
+  return std::ranges::all_of(asked, [pid](const Asked& each) {
+    if (each.done) return true;
+    const auto thread = find_thread(pid, each.tid);
+    return thread && thread->state == 'D';
+  });
+}
+
+void Holder::stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memory, Held& held) {
+  const std::uint64_t begin = now_ns();
+  const std::size_t known = held.threads.size();
+  for (Asked& each : asked) {
+    int status = 0;
+    const std::uint64_t now = now_ns();
+    if (answer_of(each.tid, status) == Answer::none) each.runs_ns = now;  // no signal has stopped it yet
+    ptrace(PTRACE_INTERRUPT, each.tid, nullptr, nullptr);
+  }
+  std::size_t left = asked.size();
+  while (left != 0) {
+    const std::size_t before = left;
+    for (Asked& each : asked) {
+      if (!each.done && copy(each, memory, held)) --left;
+    }
+    if (left == 0) break;
+    const std::uint64_t passed = now_ns() - begin;
+    if (passed > kPatience || (passed > kPatienceAsleep && are_all_asleep(pid, asked))) break;
+    if (left == before) pause_for(passed < kMillisecond ? kBetween : kBetweenLater);
+  }
+  give_up(pid, asked, held);
+  const auto begun =
+      held.threads.begin() + static_cast<std::ptrdiff_t>(known);  // copied in the order of stops
+  std::sort(begun, held.threads.end(), [&](const ThreadCopy& a, const ThreadCopy& b) {
+    return std::ranges::find(asked, a.tid, &Asked::tid) < std::ranges::find(asked, b.tid, &Asked::tid);
+  });
+}
+
+/// A thread that is traced stops for any signal, so none is seized before its turn.
+Held Holder::look(pid_t pid, AddressSpace& memory) {
+  Held held;
+  buffer_.resize(kMostStack);
+  let_late_ones_go();
+  held.remapped = memory.refresh();
+  std::set<pid_t> known;
+  bool any = false;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<pid_t> threads = threads_of(pid);
+    std::erase_if(threads, [&](pid_t tid) { return !known.insert(tid).second; });
+    if (threads.empty()) break;
+    for (std::size_t first = 0; first < threads.size(); first += kTogether) {
+      std::vector<Asked> asked;
+      for (std::size_t i = first; i < std::min(first + kTogether, threads.size()); ++i)
+        seize(pid, threads[i], asked, held);
+      any = any || !asked.empty();
+      stop_and_copy(pid, asked, memory, held);
+    }
+  }
+  held.gone = !any && held.refused == 0 && held.missed.empty();
+  if (any) held.refused = 0;  // some may be looked at
+  return held;
+}
+
+void Holder::visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threads, Held& held,
+                   const std::function<void(const ThreadCopy&)>& visit) {
+  visit_ = &visit;
+  for (const pid_t tid : threads) {
+    std::vector<Asked> asked;
+    seize(pid, tid, asked, held);
+    stop_and_copy(pid, asked, memory, held);
+  }
+  visit_ = nullptr;
+}
+
+void Holder::let_late_ones_go() {
+  const std::vector<pid_t> late = std::exchange(late_, {});
+  for (const pid_t tid : late) {
+    int status = 0;
+    const Answer answer = answer_of(tid, status);
+    user_regs_struct registers{};
+    iovec all{.iov_base = &registers, .iov_len = sizeof registers};
+    if (answer == Answer::stopped) {
+      const bool got =
+          ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &all) == 0 && all.iov_len == sizeof registers;
+      if (got && is_of_ours(status)) restart_call(tid, registers);
+      let_go(tid, status);
+    }
+    if (answer == Answer::none) late_.push_back(tid);
+  }
+}
+
+void Holder::wait(std::uint64_t ns) {
+  const std::uint64_t end = now_ns() + ns;
+  for (std::uint64_t now = now_ns(); now < end; now = now_ns()) {
+    let_late_ones_go();
+    pause_for(late_.empty() ? end - now : std::min<std::uint64_t>(end - now, 2 * kMillisecond));
+  }
+}
+
+}  // namespace culprit::stacks

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "stacks/address_space.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+namespace culprit::stacks {
+
+/// A thread as it was at one instant: all that its call path depends on.
+struct ThreadCopy {
+  pid_t tid = 0;
+  user_regs_struct registers{};
+  std::uint64_t stack = 0;  ///< the address of the first byte of `bytes`
+  /// From the stack pointer, and what lies just below it, towards the stack's base.
+  std::vector<std::byte> bytes;
+};
+
+/// A thread that could not be looked at.
+struct MissedThread {
+  enum class Why : std::uint8_t { uninterruptible, no_answer, not_64_bit } why = Why::no_answer;
+  pid_t tid = 0;
+};
+
+/// What one look at a process found.
+struct Held {
+  std::vector<ThreadCopy> threads;  ///< in the order of their start
+  std::vector<MissedThread> missed;
+  std::uint64_t longest_stop_ns = 0;  ///< of a thread, at most
+  bool remapped = false;              ///< its mappings have changed since the last look
+  bool gone = false;                  ///< the process has ended
+  int refused = 0;                    ///< errno where no thread may be looked at
+};
+
+/// Stops threads of other processes for some microseconds each. One per thread of ours: the kernel knows who
+/// traces by thread, and lets all go whose tracer ends, however it ends.
+class Holder {
+ public:
+  /// Stops the threads of a process together (of very many, in groups), copies registers and stacks, and lets
+  /// each go as soon as it is copied. `memory` is that process's.
+  Held look(pid_t pid, AddressSpace& memory);
+  /// Stops these threads only, one after the other, and calls `visit` for each while it is stopped: of a few
+  /// that a copy does not suffice for.
+  void visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threads, Held& held,
+             const std::function<void(const ThreadCopy&)>& visit);
+  /// Waits, and lets threads go that were asked to stop and do so only now.
+  void wait(std::uint64_t ns);
+
+ private:
+  enum class Answer : std::uint8_t { none, stopped, gone };
+  /// A thread that was asked to stop.
+  struct Asked {
+    pid_t tid = 0;
+    std::uint64_t runs_ns = 0;  ///< when it was last known not to have stopped
+    bool done = false;
+  };
+
+  static Answer answer_of(pid_t tid, int& status);
+  void let_go(pid_t tid, int status);
+  void seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held);
+  bool copy(Asked& asked, AddressSpace& memory, Held& held);
+  static bool are_all_asleep(pid_t pid, std::span<const Asked> asked);
+  void stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memory, Held& held);
+  void give_up(pid_t pid, std::span<const Asked> asked, Held& held);
+  void let_late_ones_go();
+
+  const std::function<void(const ThreadCopy&)>* visit_ = nullptr;
+  std::vector<pid_t> late_;  ///< asked to stop, and not waited for any more
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace culprit::stacks

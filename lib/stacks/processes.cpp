@@ -1,0 +1,153 @@
+#include "stacks/processes.hpp"
+
+#include "print/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <system_error>
+
+namespace culprit::stacks {
+namespace {
+
+namespace fs = std::filesystem;
+
+// SLURM_PROCID stands last: within a batch script the launcher itself has it.
+constexpr std::array<std::string_view, 5> kRank = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                                   "PALS_RANKID", "SLURM_PROCID"};
+constexpr std::array<std::string_view, 3> kRanks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
+
+std::string of_process(pid_t pid, std::string_view file) {
+  return "/proc/" + std::to_string(pid) + '/' + std::string(file);
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+/// Field 2 of stat, the name, is in parentheses and may hold anything.
+std::optional<ProcessEntry> parse_stat(const std::string& text) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  constexpr int kBetween = 17;  // fields between the parent and the start
+  ProcessEntry entry;
+  std::istringstream before(text.substr(0, open));
+  std::istringstream fields(text.substr(close + 1));
+  std::string skipped;
+  if (!(before >> entry.pid) || !(fields >> entry.state >> entry.parent)) return std::nullopt;
+  for (int i = 0; i < kBetween; ++i) fields >> skipped;
+  if (!(fields >> entry.start)) return std::nullopt;
+  entry.name = print::spelled(std::string_view(text).substr(open + 1, close - open - 1));
+  return entry;
+}
+
+std::vector<pid_t> numbers_in(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  std::error_code error;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end; each.increment(error)) {
+    if (const auto number = number_in<pid_t>(each->path().filename().string())) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::optional<ProcessEntry> find_process(pid_t pid) {
+  auto entry = parse_stat(read_text(of_process(pid, "stat")));
+  if (entry && (entry->state == 'Z' || entry->state == 'X') && threads_of(pid).size() < 2)
+    return std::nullopt;
+  return entry;
+}
+
+std::optional<ProcessEntry> find_thread(pid_t pid, pid_t tid) {
+  return parse_stat(read_text(of_process(pid, "task/" + std::to_string(tid) + "/stat")));
+}
+
+std::vector<ProcessEntry> all_processes() {
+  std::vector<ProcessEntry> all;
+  for (const pid_t pid : numbers_in("/proc")) {
+    if (auto entry = find_process(pid)) all.push_back(std::move(*entry));
+  }
+  return all;
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  return numbers_in(of_process(pid, "task"));
+}
+
+pid_t process_of_thread(pid_t tid) {
+  return number_in<pid_t>(status_field(tid, "Tgid")).value_or(tid);
+}
+
+Environment::Environment(pid_t pid) : text_(read_text(of_process(pid, "environ"))) {}
+
+std::optional<std::string_view> Environment::find(std::string_view name) const {
+  for (std::size_t at = 0; at < text_.size();) {
+    const std::size_t end = std::min(text_.find('\0', at), text_.size());
+    const std::string_view entry = std::string_view(text_).substr(at, end - at);
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return entry.substr(name.size() + 1);
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int32_t> Environment::number(std::string_view name) const {
+  const auto value = find(name);
+  const auto found = value ? number_in<std::int32_t>(*value) : std::nullopt;
+  return found && *found >= 0 ? found : std::nullopt;
+}
+
+std::optional<std::int32_t> rank_of(const Environment& environment) {
+  for (const std::string_view name : kRank) {
+    if (const auto rank = environment.number(name)) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int32_t> ranks_of_job(const Environment& environment) {
+  for (const std::string_view name : kRanks) {
+    if (const auto ranks = environment.number(name)) return ranks;
+  }
+  return std::nullopt;
+}
+
+bool uses_mpi(pid_t pid) {
+  std::istringstream maps(read_text(of_process(pid, "maps")));
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t slash = line.rfind('/');
+    if (slash != std::string::npos && line.compare(slash + 1, 6, "libmpi") == 0) return true;
+  }
+  return false;
+}
+
+std::string status_field(pid_t pid, std::string_view name) {
+  std::istringstream status(read_text(of_process(pid, "status")));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    const std::size_t begin = line.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+std::string label_of(pid_t pid) {
+  const auto entry = parse_stat(read_text(of_process(pid, "stat")));
+  return "process " + std::to_string(pid) + (entry ? " (" + entry->name + ')' : "");
+}
+
+}  // namespace culprit::stacks

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+// What /proc says of processes of this host. All of it may be out of date when it is read.
+namespace culprit::stacks {
+
+struct ProcessEntry {
+  pid_t pid = 0, parent = 0;
+  std::string name;         ///< of the program, as the kernel keeps it: 15 bytes, spelled for printing
+  char state = '?';         ///< R, S, D, T, t, Z, …
+  std::uint64_t start = 0;  ///< ticks since the host was started
+};
+
+/// Nothing where there is no such process, or it is a zombie.
+std::optional<ProcessEntry> find_process(pid_t pid);
+/// The same of one thread.
+std::optional<ProcessEntry> find_thread(pid_t pid, pid_t tid);
+/// All processes that /proc shows.
+std::vector<ProcessEntry> all_processes();
+/// The threads of a process, in the order of their start; empty where it is gone.
+std::vector<pid_t> threads_of(pid_t pid);
+/// The process that a thread belongs to; the number itself where there is no such thread.
+pid_t process_of_thread(pid_t tid);
+
+/// The environment that a process was started with; empty where it may not be read.
+class Environment {
+ public:
+  explicit Environment(pid_t pid);
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  /// A whole number from 0 on; nothing where there is none.
+  [[nodiscard]] std::optional<std::int32_t> number(std::string_view name) const;
+
+ private:
+  std::string text_;  // NAME=VALUE, each with a zero behind it
+};
+
+/// What the launcher told a process that it is: its rank, or that of the rank that started it.
+std::optional<std::int32_t> rank_of(const Environment& environment);
+/// How many ranks its job has.
+std::optional<std::int32_t> ranks_of_job(const Environment& environment);
+
+/// Whether it has loaded an MPI library.
+bool uses_mpi(pid_t pid);
+
+/// A field of /proc/PID/status, without its name: `Uid`, `TracerPid`.
+std::string status_field(pid_t pid, std::string_view name);
+
+/// What a process is called in messages: `process 4711 (lmp)`.
+std::string label_of(pid_t pid);
+
+/// A whole file of /proc; empty where it cannot be read.
+std::string read_text(const std::string& path);
+
+}  // namespace culprit::stacks

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include <sys/types.h>
+
+namespace culprit::stacks {
+
+/// Why this process may not be looked at, and what to do: `process 4711 (lmp): not permitted: … (…)`. `error`
+/// is the errno of the attempt.
+std::string explain_refusal(pid_t pid, int error);
+
+}  // namespace culprit::stacks

@@ -1,0 +1,179 @@
+// libunwind's remote interface on a copy: it asks for registers, memory and unwind information by functions
+// of ours. Registers and the stack are those of the copy. Code, .eh_frame_hdr and .eh_frame are read from the
+// process thatgoes on meanwhile: these do not change. A path that needs other memory (another stack that a
+// signal handler runs on, the far end of a stack with large arrays) is cut there, and its thread is to be
+// walked while it is stopped.
+#include "stacks/walk.hpp"
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <libunwind.h>
+
+// Of libunwind-x86_64, for those who find modules by themselves: its headers leave it out.
+extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
+                                                  unw_proc_info_t*, int, void*);
+
+namespace culprit::stacks {
+
+struct Walker::State {
+  explicit State(AddressSpace& of);
+  ~State() { unw_destroy_addr_space(space); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  AddressSpace& memory;
+  const ThreadCopy* thread = nullptr;
+  bool stopped = false, starved = false;
+  unw_addr_space_t space = nullptr;
+};
+
+namespace {
+
+constexpr int kRegisters = UNW_X86_64_RIP + 1;
+
+/// In libunwind's order, which is DWARF's.
+std::array<unw_word_t, kRegisters> registers_of(const user_regs_struct& all) {
+  return {all.rax, all.rdx, all.rcx, all.rbx, all.rsi, all.rdi, all.rbp, all.rsp, all.r8,
+          all.r9,  all.r10, all.r11, all.r12, all.r13, all.r14, all.r15, all.rip};
+}
+
+std::optional<std::uint64_t> copied_word(const ThreadCopy& thread, std::uint64_t address) {
+  if (address < thread.stack || thread.bytes.size() < sizeof(std::uint64_t)) return std::nullopt;
+  const std::uint64_t at = address - thread.stack;
+  if (at > thread.bytes.size() - sizeof(std::uint64_t)) return std::nullopt;
+  std::uint64_t word = 0;
+  std::memcpy(&word, thread.bytes.data() + at, sizeof word);
+  return word;
+}
+
+template <class State>
+State& state_of(void* argument) {
+  return *static_cast<State*>(argument);
+}
+
+template <class State>
+int find_procedure(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* found, int wants_details,
+                   void* argument) {
+  const LoadedModule* const module = state_of<State>(argument).memory.module_at(address);
+  if (module == nullptr || module->table == 0) return -UNW_ENOINFO;
+  unw_dyn_info_t information{};
+  information.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+  information.start_ip = module->begin;
+  information.end_ip = module->end;
+  information.u.rti.segbase = module->table;
+  information.u.rti.table_data = module->first_entry;
+  information.u.rti.table_len = module->entries;  // of 8 bytes each, which is also the unit
+  return _Ux86_64_dwarf_search_unwind_table(space, address, &information, found, wants_details, argument);
+}
+
+void put_information(unw_addr_space_t /*space*/, unw_proc_info_t* /*information*/, void* /*argument*/) {}
+
+int find_generated(unw_addr_space_t /*space*/, unw_word_t* /*list*/, void* /*argument*/) {
+  return -UNW_ENOINFO;
+}
+
+template <class State>
+int access_memory(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* word, int write,
+                  void* argument) {
+  if (write != 0) return -UNW_EINVAL;
+  State& state = state_of<State>(argument);
+  auto found = copied_word(*state.thread, address);
+  if (!found) found = state.memory.lasting_word(address);
+  if (!found && state.stopped) found = state.memory.word(address);
+  if (!found && !state.stopped) state.starved = state.starved || state.memory.is_data(address);
+  if (!found) return -UNW_EINVAL;
+  *word = *found;
+  return 0;
+}
+
+template <class State>
+int access_register(unw_addr_space_t /*space*/, unw_regnum_t number, unw_word_t* value, int write,
+                    void* argument) {
+  if (write != 0 || number < 0 || number >= kRegisters) return -UNW_EBADREG;
+  *value = registers_of(state_of<State>(argument).thread->registers)[static_cast<std::size_t>(number)];
+  return 0;
+}
+
+int access_float(unw_addr_space_t /*space*/, unw_regnum_t /*number*/, unw_fpreg_t* /*value*/, int /*write*/,
+                 void* /*argument*/) {
+  return -UNW_EBADREG;
+}
+
+int resume(unw_addr_space_t /*space*/, unw_cursor_t* /*cursor*/, void* /*argument*/) {
+  return -UNW_EINVAL;
+}
+
+int name_procedure(unw_addr_space_t /*space*/, unw_word_t /*address*/, char* /*buffer*/, std::size_t /*size*/,
+                   unw_word_t* /*offset*/, void* /*argument*/) {
+  return -UNW_ENOINFO;
+}
+
+}  // namespace
+
+Walker::State::State(AddressSpace& of) : memory(of) {
+  unw_accessors_t accessors{};
+  accessors.find_proc_info = find_procedure<State>;
+  accessors.put_unwind_info = put_information;
+  accessors.get_dyn_info_list_addr = find_generated;
+  accessors.access_mem = access_memory<State>;
+  accessors.access_reg = access_register<State>;
+  accessors.access_fpreg = access_float;
+  accessors.resume = resume;
+  accessors.get_proc_name = name_procedure;
+  space = unw_create_addr_space(&accessors, 0);
+  unw_set_caching_policy(space, UNW_CACHE_GLOBAL);
+}
+
+Walker::Walker(AddressSpace& memory) : state_(std::make_unique<State>(memory)) {}
+Walker::~Walker() = default;
+
+void Walker::forget() {
+  unw_flush_cache(state_->space, 0, 0);
+}
+
+Walk Walker::walk(const ThreadCopy& thread) {
+  state_->stopped = state_->starved = false;
+  Walk walk = walk_on(thread);
+  walk.starved = state_->starved && !walk.whole;
+  return walk;
+}
+
+Walk Walker::walk_stopped(const ThreadCopy& thread) {
+  state_->stopped = true;
+  return walk_on(thread);
+}
+
+Walk Walker::walk_on(const ThreadCopy& thread) {
+  Walk walk;
+  state_->thread = &thread;
+  unw_cursor_t cursor;
+  walk.steps.push_back({thread.registers.rip, true});
+  if (unw_init_remote(&cursor, state_->space, state_.get()) != 0) return walk;
+  bool interrupted = unw_is_signal_frame(&cursor) > 0;
+  unw_word_t last = thread.registers.rsp;
+  while (walk.steps.size() < kMaxDepth) {
+    const int moved = unw_step(&cursor);
+    unw_word_t address = 0;
+    unw_word_t stack = 0;
+    if (moved <= 0) {
+      walk.whole = moved == 0;
+      break;
+    }
+    if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &stack) != 0)
+      break;
+    if (address == 0) {
+      walk.whole = true;
+      break;
+    }
+    if (stack <= last && !interrupted) break;  // leads nowhere
+    last = stack;
+    const bool trampoline = unw_is_signal_frame(&cursor) > 0;
+    walk.steps.push_back({address, interrupted || trampoline});
+    interrupted = trampoline;
+  }
+  return walk;
+}
+
+}  // namespace culprit::stacks

@@ -1,0 +1,380 @@
+"""Looks at processes that nobody prepared (`viewer-cli stacks`): it names functions, lines and ranks, and no process notices."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+
+APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
+TRACE = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+for tid in os.listdir(f"/proc/{sys.argv[1]}/task"):
+    libc.ptrace(0x4206, int(tid), None, None)  # PTRACE_SEIZE
+print("traces", flush=True)
+sys.stdin.read()
+"""
+PATIENCE = 200  # seconds until a program has got to where it stays
+KILLS = 60
+UNTIL_KILL = 0.06  # seconds: a look of undisturbed takes a few milliseconds
+
+
+def line_of(source, mark):
+    """The line that is marked so."""
+    for number, text in enumerate((APPS / source).read_text().splitlines(), 1):
+        if re.search(rf"/[/*] here: {mark}\b", text):
+            return number
+    raise AssertionError(f"no line of {source} is marked {mark}")
+
+
+def stacks(*arguments, expect=0, **options):
+    return harness.run([harness.VIEWER, "stacks", *arguments], expect=expect, **options)
+
+
+def stacks_json(*arguments, expect=0):
+    return json.loads(stacks(*arguments, "--format", "json", expect=expect).stdout)
+
+
+def paths(found):
+    """Each thread's innermost nodes, as (location, path) with names from the root on."""
+    def below(node, path):
+        path = [*path, node["frame"]]
+        inner = set()
+        for child in node["children"]:
+            inner |= {(each["process"], each["thread"]) for each in child["locations"]}
+            yield from below(child, path)
+        for location in node["locations"]:
+            if (location["process"], location["thread"]) not in inner:
+                yield location, path
+    for root in found["roots"]:
+        yield from below(root, [])
+
+
+def states(pid):
+    """The states of a process's threads."""
+    found = []
+    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            found.append(stat.read_text().rpartition(")")[2].split()[0])
+        except OSError:
+            pass
+    return found
+
+
+class Running:
+    """A program of ours that runs until its standard input ends."""
+
+    def __init__(self, name, *arguments):
+        self.process = subprocess.Popen([str(harness.PROGRAMS / name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        assert self.process.stdout.readline() == "ready\n"
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def end(self):
+        """Lets it end, and returns what it says then."""
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+def sentences(ranks):
+    """What is said of the ranks of ranks_apart."""
+    solve, load = line_of("ranks_apart.c", "solve"), line_of("ranks_apart.c", "load_mesh")
+    who = "rank 0 stands" if ranks == 2 else f"ranks 0-{ranks - 2} stand"
+    return (f"- {who} in MPI_Allreduce under solve at ranks_apart.c:{solve}\n",
+            f"- rank {ranks - 1} stands in read under load_mesh at ranks_apart.c:{load}\n")
+
+
+class Job:
+    """Ranks of ranks_apart, measured or not."""
+
+    def __init__(self, mpi, ranks, directory=None, before=()):
+        self.program = harness.PROGRAMS / f"ranks_apart.{mpi}"
+        measured = [harness.HPCRUN, "-o", directory] if directory else []
+        command = [*harness.LAUNCHERS[mpi], "-n", ranks, *before, *measured, self.program, 240]
+        self.mark = tempfile.mkdtemp(prefix="culprit-stacks-")
+        self.launcher = subprocess.Popen([str(word) for word in command], env=dict(harness.ENVIRONMENT, CULPRIT_TEST_MARK=self.mark),
+                                         start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.launcher.poll() is None:
+            os.killpg(self.launcher.pid, signal.SIGKILL)
+        self.launcher.wait()
+        while self.kill_rest():  # ranks in groups of their own
+            time.sleep(0.05)
+        shutil.rmtree(self.mark, ignore_errors=True)
+
+    def kill_rest(self):
+        """Whether processes of the job were there."""
+        found = False
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if self.mark.encode() in (process / "environ").read_bytes():
+                    found = True
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                pass
+        return found
+
+    def when_in_place(self, ranks, *arguments):
+        """The first look that shows all ranks where they stay."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            done = stacks(*arguments, expect=None)
+            if all(sentence in done.stdout for sentence in sentences(ranks)):
+                return done
+            assert time.monotonic() < end, f"{done.stdout}\n{done.stderr}"
+            time.sleep(0.2)
+
+
+class Ranks(harness.Workspace):
+    def check_text(self, text, ranks):
+        solve = line_of("ranks_apart.c", "solve")
+        for sentence in sentences(ranks):
+            self.assertIn(sentence, text)
+        self.assertRegex(text, rf"(?m)^main +ranks 0-{ranks - 1}$")
+        self.assertRegex(text, rf"solve › MPI_Allreduce \(ranks_apart.c:{solve}\) +ranks 0-{ranks - 2}\n")
+
+    def check_json(self, found, ranks):
+        self.assertEqual((found["processes"], found["looks"], found["unseen"]), (ranks, 3, []))
+        inner = {"rank": set(), "place": set()}
+        for location, path in paths(found):
+            if location["role"] != "main":
+                continue
+            self.assertEqual(path[0]["kind"], "root")
+            self.assertRegex(location["process"], r"^.+:\d+$")
+            names = [frame["name"] for frame in path]
+            place = ("solve", "MPI_Allreduce") if location["rank"] < ranks - 1 else ("load_mesh", "read")
+            self.assertIn("main", names)
+            self.assertEqual(names[names.index("main") + 1], place[0])
+            self.assertIn(place[1], names)
+            inner["rank"].add(location["rank"])
+        self.assertEqual(inner["rank"], set(range(ranks)))
+
+    def check_job(self, mpi):
+        with Job(mpi, 4) as job:
+            self.check_text(job.when_in_place(4, "--job", job.launcher.pid).stdout, 4)
+            self.check_json(stacks_json("--job", job.launcher.pid), 4)
+            ranks = sorted({int(location["process"].rpartition(":")[2])
+                            for location, _ in paths(stacks_json("--job", job.launcher.pid))})
+            self.check_text(stacks(*ranks).stdout, 4)  # the same by their numbers
+
+    def test_a_job_is_found_by_its_launcher_openmpi(self):
+        self.check_job("openmpi")
+
+    def test_a_job_is_found_by_its_launcher_mpich(self):
+        self.check_job("mpich")
+
+    def check_shells(self, mpi):
+        script = self.here / "start.sh"
+        script.write_text('#!/bin/sh\n"$@"\nexit $?\n')
+        script.chmod(0o755)
+        with Job(mpi, 2, before=[script]) as job:
+            self.assertIn("\n2 processes, ", job.when_in_place(2, "--job", job.launcher.pid).stdout)
+
+    def test_shells_around_ranks_are_left_out_openmpi(self):
+        self.check_shells("openmpi")
+
+    def test_shells_around_ranks_are_left_out_mpich(self):
+        self.check_shells("mpich")
+
+    def check_measured(self, mpi):
+        run = self.here / "run1"
+        with Job(mpi, 4, directory=run) as job:
+            self.check_text(job.when_in_place(4, run).stdout, 4)
+            found = json.loads(harness.run([harness.VIEWER, run, "stacks", "--format", "json"]).stdout)
+            self.check_json(found, 4)
+            for location, path in paths(found):  # neither our wrappers nor our own threads
+                self.assertFalse([frame for frame in path if frame["module"].startswith("libculprit")], location)
+        done = stacks(run, expect=1)
+        self.assert_one_line(done.stderr, "viewer-cli: stacks: ", "run1", "no process of it runs on this host")
+
+    def test_the_processes_of_a_measurement_openmpi(self):
+        self.check_measured("openmpi")
+
+    def test_the_processes_of_a_measurement_mpich(self):
+        self.check_measured("mpich")
+
+    def test_lammps(self):
+        command = [*harness.LAUNCHERS["openmpi"], "-n", "2", shutil.which("lmp"), "-in", APPS / "melt.in", "-log", "none", "-screen",
+                   "none", "-var", "steps", "1000000"]
+        job = subprocess.Popen([str(word) for word in command], env=harness.ENVIRONMENT, cwd=self.here, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + PATIENCE
+            names = set()
+            while "LAMMPS_NS::Run::command(int, char**)" not in names:
+                self.assertLess(time.monotonic(), end)
+                done = stacks("--job", job.pid, "--format", "json", expect=None)
+                found = json.loads(done.stdout) if done.stdout else {"roots": []}
+                names = {frame["name"] for _, path in paths(found) for frame in path}
+            for location, path in paths(found):
+                if location["role"] == "main":
+                    self.assertEqual(path[0]["kind"], "root", [frame["name"] for frame in path])
+        finally:
+            os.killpg(job.pid, signal.SIGTERM)
+            job.wait()
+
+
+class Threads(harness.Workspace):
+    WHERE = {"load_mesh": ("read", 5), "rest": ("sleep", 6), "take_lock": ("lock", 3), "compute": ("inlined", 1), "wait_for_end": (None, 1)}
+
+    def when_in_place(self, pid):
+        end = time.monotonic() + PATIENCE
+        while True:
+            found = stacks_json(pid)
+            threads = {name: [] for name in self.WHERE}
+            for location, path in paths(found):
+                for frame in path:
+                    if frame["name"].rpartition("::")[2].partition("(")[0] in threads and location["looks"] == 3:
+                        threads[frame["name"].rpartition("::")[2].partition("(")[0]].append((location, path))
+            if all(len(threads[name]) == number for name, (_, number) in self.WHERE.items() if name != "compute"):
+                return found, threads
+            self.assertLess(time.monotonic(), end, {name: len(each) for name, each in threads.items()})
+
+    def test_functions_lines_and_inlined_code_of_sixteen_threads(self):
+        with Running("placed_threads") as program:
+            found, threads = self.when_in_place(program.pid)
+            self.assertEqual((found["processes"], found["threads"]), (1, 16))
+            self.assertEqual({root["frame"]["name"] for root in found["roots"]}, {"<program root>", "<thread root>"})
+            for name in ("load_mesh", "rest", "take_lock"):
+                line = line_of("placed_threads.cpp", self.WHERE[name][0])
+                for location, path in threads[name]:
+                    self.assertIsNone(location["rank"])
+                    at = [frame["line"] for frame in path if name in frame["name"]]
+                    self.assertEqual(at, [line])
+            deep = [path for _, path in threads["rest"] if any("descend" in frame["name"] for frame in path)]
+            self.assertEqual([sum("descend" in frame["name"] for frame in path) for path in deep], [201])
+            self.assertEqual([sum("keep_array" in frame["name"] for frame in path) for path in deep], [1])
+            interrupted = [[frame["name"].partition("(")[0] for frame in path] for _, path in threads["wait_for_end"]]
+            self.assertEqual([sum(name in ("main", "be_interrupted", "handle") for name in path) for path in interrupted], [3])
+            inlined = [frame for _, path in paths(found) for frame in path if frame["kind"] == "inlined" and "advance" in frame["name"]]
+            self.assertTrue(inlined)
+            self.assertIn(line_of("placed_threads.cpp", "inlined"), {frame["line"] for frame in inlined})
+            text = stacks(program.pid).stdout
+            self.assertRegex(text, r"threads \S.* stand in read under .*load_mesh")
+            self.assertRegex(text, r"(?m)^1 process, 16 threads, 3 looks, 300 ms apart; no thread was stopped for longer than [\d.]+ .?s\.$")
+            self.assertRegex(text, r"descend.* × 201")
+            one = stacks(program.pid, "--looks", 1).stdout
+            self.assertRegex(one, r"main thread is in (__libc_)?read under .*wait_for_end")
+
+    def test_a_process_that_was_stopped_stays_stopped(self):
+        with Running("placed_threads") as program:
+            os.kill(program.pid, signal.SIGSTOP)
+            while set(states(program.pid)) != {"T"}:
+                time.sleep(0.01)
+            self.assertEqual(stacks_json(program.pid)["threads"], 16)
+            self.assertEqual(set(states(program.pid)), {"T"})
+            os.kill(program.pid, signal.SIGCONT)
+            while "T" in states(program.pid):
+                time.sleep(0.01)
+            self.assertEqual(program.end()[0], 0)
+
+    def test_calls_see_no_error_and_signals_arrive(self):
+        with Running("undisturbed", "signals") as program:
+            for looks, every in ((200, 0), (60, 0.01), (10, 0.1)):
+                stacks_json(program.pid, "--looks", looks, "--every", every)
+            status, out, err = program.end()
+            self.assertEqual(status, 0, out + err)
+            self.assert_undisturbed(out)
+
+    def assert_undisturbed(self, out):
+        calls = re.findall(r"(?m)^call (\S+) (\d+) (\d+) (\d+) (\S+)$", out)
+        self.assertGreater(len(calls), 14)
+        for name, number, errors, early, error in calls:
+            self.assertGreater(int(number), 0, name)
+            self.assertEqual((int(errors), int(early)), (0, 0), f"{name}: {error}")
+
+    def test_who_is_killed_meanwhile_leaves_no_thread_stopped_and_loses_no_signal(self):
+        with Running("undisturbed", "signals") as program:
+            chance = random.Random(7)
+            for _ in range(KILLS):
+                viewer = subprocess.Popen([str(harness.VIEWER), "stacks", str(program.pid), "--looks", "1000", "--every", "0"],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(chance.uniform(0, UNTIL_KILL))
+                viewer.kill()
+                viewer.wait()
+                end = time.monotonic() + PATIENCE
+                while set(states(program.pid)) & {"t", "T"}:
+                    self.assertLess(time.monotonic(), end, states(program.pid))
+            status, out, err = program.end()
+            self.assertEqual(status, 0, out + err)
+
+
+class Refusals(harness.Workspace):
+    def test_who_is_not_there_and_what_is_no_process(self):
+        self.assert_one_line(stacks(4194304, expect=1).stderr, "viewer-cli: stacks: process 4194304: there is none on this host (")
+        self.assert_one_line(stacks(self.here / "run1", expect=1).stderr, "run1: neither a process nor a measurement directory (")
+        self.assert_one_line(stacks(self.here, expect=1).stderr, "viewer-cli: stacks: ", str(self.here))
+        self.assert_one_line(stacks("--job", 4194304, expect=1).stderr, "no such process on this host (")
+        self.assert_one_line(stacks("--job", os.getpid(), expect=1).stderr, "is a rank (")
+        for words in ([], ["12", "x"], ["--job", "1", "2"], ["1", "--looks", "0"], ["1", "--every", "-1"], ["--format", "csv", "1"],
+                      ["1", "--depth", "1"], ["1", "-o", "x"]):
+            self.assert_one_line(stacks(*words, expect=2).stderr, "viewer-cli: ")
+
+    def test_a_process_that_another_traces(self):
+        with Running("placed_threads") as program:
+            # A process of its own: who has died of a traced process waits for its tracer.
+            tracer = subprocess.Popen([sys.executable, "-c", TRACE, str(program.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual(tracer.stdout.readline(), "traces\n")
+                done = stacks(program.pid, expect=1)
+                self.assert_one_line(done.stderr, f"process {program.pid} (placed_threads): not permitted: process {tracer.pid} ",
+                                     "traces it already (end that first)")
+                with Running("placed_threads") as other:  # some can be looked at
+                    found = stacks_json(program.pid, other.pid, expect=3)
+                    self.assertEqual((found["processes"], len(found["unseen"])), (1, 1))
+            finally:
+                tracer.kill()
+                tracer.communicate()
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to become another user")
+    def test_another_users_process(self):
+        tool = self.here / "viewer-cli"  # the prefix may lie where others may not read
+        shutil.copy(harness.VIEWER, tool)
+        tool.chmod(0o755)
+        self.here.chmod(0o755)
+        with Running("placed_threads") as program:
+            done = harness.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tool, "stacks", program.pid], expect=1)
+            self.assert_one_line(done.stderr, "not permitted: it belongs to root, you are ", "(run viewer-cli as that user or as root)")
+            self.assertEqual(set(states(program.pid)) & {"t", "T"}, set())
+            done = harness.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tool, "stacks", "--job", os.getpid()], expect=1)
+            self.assert_one_line(done.stderr, "not permitted: it belongs to root, you are ")
+
+    def test_ranks_on_other_hosts_are_counted(self):
+        command = "env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 sleep 600 & wait"
+        launcher = subprocess.Popen(["sh", "-c", command], start_new_session=True)
+        try:
+            end = time.monotonic() + PATIENCE
+            done = stacks("--job", launcher.pid, expect=None)
+            while "nanosleep" not in done.stdout:
+                self.assertLess(time.monotonic(), end, done.stderr)
+                done = stacks("--job", launcher.pid, expect=None)
+            self.assert_one_line(done.stderr, "3 of 4 ranks run on other hosts (on each of them: viewer-cli stacks --job $(pgrep")
+            self.assertIn("rank 1 ", done.stdout)
+        finally:
+            os.killpg(launcher.pid, signal.SIGKILL)
+            launcher.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
