@@ -29,12 +29,13 @@ MAY_INCLUDE = {
     "lib/stacks": {"cct", "files", "measurement", "print", "stuck"},
     "lib/merge": {"bytes", "files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",
                   "waits"},
+    "lib/follow": {"cct", "measurement", "merge", "print", "structure", "stuck"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
     "hpcrun-lite/runtime": {"print", "unwind", "measurement", "cct"},
     "hpcrun-lite/mpi": {"unwind"},
     "hpcrun-lite/launcher": {"files", "print", "measurement", "spelling"},
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
-    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "stuck", "stacks", "blame", "database", "metrics",
+    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "follow", "stuck", "stacks", "blame", "database", "metrics",
                    "views"},
 }
 # The folders within these, each of which may include itself and those before it; what lies beside them may include all.

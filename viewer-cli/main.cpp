@@ -2,6 +2,7 @@
 // just now but degraded, or some
 // processes could not be looked at.
 
+#include "commands/follow.hpp"
 #include "commands/run.hpp"
 #include "commands/stacks.hpp"
 #include "commands/stuck.hpp"
@@ -13,6 +14,7 @@
 #include "request/open_database.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
+#include "tui/follow.hpp"
 #include "tui/widgets/terminal.hpp"
 
 #include <cerrno>
@@ -27,6 +29,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
 namespace {
@@ -64,6 +68,31 @@ bool begins_with_end(const Invocation& invocation, const views::Source& source) 
          std::filesystem::is_directory(invocation.database, error);
 }
 
+/// Follows a run until it ends: true, or its user quits. What is merged then is anew where it went on before.
+bool follow_to_end(const Invocation& invocation, bool& went_on) {
+  follow::Follower follower(invocation.database);
+  await_run(follower, invocation.database);
+  went_on = !follower.ended();
+  if (!went_on) {
+    print::complain("viewer-cli", "follow: " + invocation.database + ": has ended");
+    return true;
+  }
+  if (invocation.format == Format::text && tui::terminal_can_show_screens())
+    return tui::follow_on_screen(follower, invocation, find_screen());
+  follow_in_lines(std::cout, invocation, follower);
+  return true;
+}
+
+/// Behind the lines of --format json: one more.
+int tell_end(const Opened& opened) {
+  const Json end = {{"ended", true}, {"database", opened.path}};
+  print::TextStream out(std::cout);
+  out << end.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out.flush();
+  std::cout.flush();
+  return opened.degraded ? kDegraded : 0;
+}
+
 /// `viewer-cli --complete WORD...`, asked by shells: candidates for the last word, one a line.
 int print_completions(int argc, const char* const* argv) {
   const std::vector<std::string> words(argv + 2, argv + argc);
@@ -93,8 +122,11 @@ int run(int argc, const char* const* argv) {
     return status;
   }
   const bool exports = invocation.command == Command::exporting;
+  bool anew = false;
+  if (invocation.follow && !follow_to_end(invocation, anew)) return 0;
   const Opened opened =
-      open_database(invocation.database, exports ? std::string() : invocation.output, invocation.quiet);
+      open_database(invocation.database, exports ? std::string() : invocation.output, invocation.quiet, anew);
+  if (invocation.follow && invocation.format == Format::json) return tell_end(opened);
   Opened other;
   if (!invocation.other.empty()) other = open_database(invocation.other, {}, invocation.quiet);
   try {

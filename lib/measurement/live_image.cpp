@@ -64,11 +64,14 @@ BlockMap find_blocks(InputFile& file) {
   return found;
 }
 
-ArenaImage::ArenaImage(const InputFile& file, std::span<const Block> blocks) {
+void ArenaImage::fill(const InputFile& file, std::span<const Block> blocks, std::uint64_t most) {
   std::uint64_t total = 0;
   for (const Block& block : blocks) total += block.available;
-  total = total / layout::kUnit * layout::kUnit;
-  bytes_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total));
+  total = std::min(total, most) / layout::kUnit * layout::kUnit;
+  if (total > capacity_ || bytes_ == nullptr) {
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total));
+    capacity_ = total;
+  }
   std::uint64_t filled = 0;
   for (const Block& block : blocks) {
     const auto part = static_cast<std::size_t>(std::min(block.available, total - filled));

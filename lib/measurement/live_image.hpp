@@ -34,8 +34,12 @@ BlockMap find_blocks(InputFile& file);
 /// An arena in memory: whatever is left of its blocks, one after the other.
 class ArenaImage {
  public:
+  ArenaImage() = default;
   /// Copies blocks until one is incomplete (that one up to its end).
-  ArenaImage(const InputFile& file, std::span<const Block> blocks);
+  ArenaImage(const InputFile& file, std::span<const Block> blocks) { fill(file, blocks, UINT64_MAX); }
+
+  /// The same, of the first `most` bytes, into the memory of the image before.
+  void fill(const InputFile& file, std::span<const Block> blocks, std::uint64_t most);
 
   [[nodiscard]] std::uint32_t units() const { return units_; }
 
@@ -60,6 +64,7 @@ class ArenaImage {
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
+  std::uint64_t capacity_ = 0;
   std::uint32_t units_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cct/tree.hpp"
-#include "files/descriptor.hpp"
+#include "files/named_file.hpp"
 
 #include <array>
 #include <cstddef>

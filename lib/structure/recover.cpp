@@ -136,7 +136,49 @@ ModuleStructure recover_with(const Cache& cache, const Request& request, const f
   return known.around(request.addresses);
 }
 
+/// Adds what a cache or the module knows of the request's addresses.
+void learn(const Request& request, CodeMap& known) {
+  const files::LostPages lost;
+  std::unique_ptr<Module> module = open_measured(request);
+  const auto cache = Cache::of(request, *module);
+  if (cache) known.add(cache->load());
+  Request rest = request;
+  rest.addresses = known.unknown(request.addresses);
+  if (rest.addresses.empty()) return;
+  if (cache) module = open_measured(rest);
+  CodeMap learnt = map_code(rest, *module);
+  refuse_changed(*module, lost);
+  if (cache) cache->store(learnt);
+  known.add(std::move(learnt));
+}
+
 }  // namespace
+
+struct KnownCode::State {
+  Request request;
+  CodeMap known;
+  std::string refused;  ///< why nothing can be said of the module
+};
+
+KnownCode::KnownCode(Request request) : state_(std::make_unique<State>()) {
+  state_->request = std::move(request);
+}
+KnownCode::~KnownCode() = default;
+KnownCode::KnownCode(KnownCode&&) noexcept = default;
+KnownCode& KnownCode::operator=(KnownCode&&) noexcept = default;
+
+ModuleStructure KnownCode::around(const std::vector<std::uint64_t>& addresses) {
+  Request request = state_->request;
+  request.addresses = state_->known.unknown(addresses);
+  try {
+    if (!request.addresses.empty() && state_->refused.empty()) learn(request, state_->known);
+    if (state_->known.unknown(addresses).empty()) return state_->known.around(addresses);
+  } catch (const std::exception& error) {
+    state_->refused = error.what();
+  }
+  request.addresses = addresses;
+  return give_up(request, state_->refused);
+}
 
 ModuleStructure recover(const Request& request) {
   try {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,24 @@ struct Request {
 /// order. A cache changes no more than threads do. Loops that a compiler made from one source loop
 /// (vectorised body and remainder) are one scope: siblings with the same file and line merge.
 ModuleStructure recover(const Request& request);
+
+/// The code of one module, for who asks for it again and again: what is known of a function serves later
+/// questions about it, and the module is opened for new ones only. Not thread-safe.
+class KnownCode {
+ public:
+  /// The request's addresses do not matter.
+  explicit KnownCode(Request request);
+  ~KnownCode();
+  KnownCode(KnownCode&&) noexcept;
+  KnownCode& operator=(KnownCode&&) noexcept;
+
+  /// The structure around `addresses` (ascending, unique) as recover() tells it; never throws for bad input.
+  ModuleStructure around(const std::vector<std::uint64_t>& addresses);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Where caches of structure belong by the XDG base directory specification: culprit/structure in
 /// $XDG_CACHE_HOME, or in ~/.cache. Empty where neither is known.

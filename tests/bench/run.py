@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [cold]
-                                                     [structure] [first-view] [one-sided] [transfers] [many-threads] [large-view] [keys]
+                                                     [structure] [first-view] [one-sided] [transfers] [many-threads] [large-view] [keys] [follow]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace: default 15; many-threads: 3), CULPRIT_BENCH_SECONDS
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+import follow
 import many_threads
 import one_sided
 import waits
@@ -29,7 +30,7 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 RUNS = int(os.environ.get("CULPRIT_BENCH_RUNS", "7"))
 PROFILES = int(os.environ.get("CULPRIT_BENCH_PROFILES", "3072"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "many-threads")  # large-view: the second part of first-view alone
+BENCHMARKS = ("overhead", "handler", "calls", "trace", "throws", "merge", "scale", "cold", "structure", "first-view", "one-sided", "transfers", "waits", "many-threads", "follow")  # large-view: the second part of first-view alone
 # Frames per tree, depth, groups of ranks. A frame gives about two contexts, a call and what it calls: the second has
 # more than 4 000 contexts per profile once it is attributed, the first as many frames already.
 SCALE_TREES = {"4 400 frames": (4400, 62, 16), "1 750 frames": (1750, 62, 16)}
@@ -620,6 +621,9 @@ class Bench:
 
     def waits(self):
         waits.measure(self)
+
+    def follow(self):
+        follow.measure(self, ENVIRONMENT)
 
     def many_threads(self):
         many_threads.measure(self)

@@ -1,5 +1,6 @@
 #include "file_formats.hpp"
 #include "measurement/measurement.hpp"
+#include "measurement/watch_live.hpp"
 #include "memory_file.hpp"
 #include "trace_validity.hpp"
 #include "validity.hpp"
@@ -15,6 +16,30 @@ namespace {
 
 void read_measurement(const std::string& path) {
   if (!validity::invalid(culprit::measurement::Reader().read(path)).empty()) abort();
+}
+
+/// Who watches a file looks more than once.
+void watch(const std::string& path) {
+  culprit::measurement::LiveWatch watch(path);
+  culprit::measurement::LiveWatch::Scratch scratch;
+  for (int look = 0; look < 2 && watch.look(scratch, 0); ++look) {
+    for (const auto& thread : watch.threads()) {
+      for (std::size_t i = 1; i < thread.contexts.size(); ++i)
+        if (thread.contexts[i].parent >= i) abort();
+      for (const auto& gain : thread.gains)
+        if (gain.context >= thread.contexts.size()) abort();
+      for (const auto& count : thread.calls)
+        if (count.context >= thread.contexts.size()) abort();
+    }
+  }
+}
+
+void read_live(const std::string& path) {
+  try {
+    watch(path);
+  } catch (const culprit::measurement::MeasurementError&) {
+  }
+  read_measurement(path);
 }
 
 void read_trace(const std::string& path) {
@@ -34,7 +59,7 @@ struct File {
 };
 
 [[maybe_unused]] constexpr File sealed{fuzz::kSealed, mended, read_measurement};
-[[maybe_unused]] constexpr File live{fuzz::kLive, fuzz::expand_live, read_measurement};
+[[maybe_unused]] constexpr File live{fuzz::kLive, fuzz::expand_live, read_live};
 [[maybe_unused]] constexpr File trace{fuzz::kTrace, fuzz::expand_trace, read_trace};
 
 void read(const fuzz::Bytes& bytes) {

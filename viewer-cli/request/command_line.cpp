@@ -80,7 +80,7 @@ const std::array<OptionUse, 23> kUses = {{
     {"--after", {Command::stuck}},
     {"--job", {Command::stacks}},
     {"--looks", {Command::stacks}},
-    {"--every", {Command::stacks}},
+    {"--every", {Command::stacks, Command::report}},  // the report: with --follow
 }};
 
 template <class Choices>
@@ -144,6 +144,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--after", invocation.after_s);
   app.add_option("--job", invocation.job);
   app.add_option("--looks", invocation.looks);
+  app.add_flag("--follow", invocation.follow);
   app.add_option("--every", invocation.every_s);
   app.add_option("--scaling", raw.scaling);
   app.add_option("--ranks", invocation.ranks);
@@ -298,6 +299,22 @@ void take_source_map(const Raw& raw, Invocation& invocation) {
   }
 }
 
+/// --follow is no command of its own: it is the browser, or the report, on a run that goes on.
+void check_follow(const CLI::App& app, Invocation& invocation) {
+  constexpr double kUsual = 2;
+  constexpr double kLongest = 3600;
+  if (!invocation.follow) {
+    if (app.count("--every") > 0 && invocation.command != Command::stacks)
+      throw UsageError("--every: only with --follow, or stacks (see viewer-cli --help)");
+    return;
+  }
+  if (invocation.command_given || invocation.browse)
+    throw UsageError("--follow: no command and no second run go with it (write: viewer-cli DIR --follow)");
+  if (app.count("--every") == 0) invocation.every_s = kUsual;
+  if (!(invocation.every_s >= 0.1 && invocation.every_s <= kLongest))
+    throw UsageError("--every: no number of seconds from 0.1 to 3600 (default: 2)");
+}
+
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
   if (!(invocation.after_s >= 0)) throw UsageError("--after: no number of seconds (give one from 0 on)");
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
@@ -357,6 +374,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   }
   take_limits(app, raw, invocation);
   refuse_parts_in_browser(app, invocation);
+  check_follow(app, invocation);
   take_source_map(raw, invocation);
   return invocation;
 }

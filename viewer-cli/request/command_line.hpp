@@ -66,7 +66,8 @@ struct Invocation {
   std::vector<std::string> subjects;  ///< stacks: numbers of processes, or a measurement directory
   std::int32_t job = 0;               ///< stacks: the number of a launcher; 0: none
   std::uint32_t looks = 3;            ///< stacks
-  double every_s = 0.3;               ///< stacks: from look to look
+  bool follow = false;                ///< of a measurement that goes on: as it is now, until it ends
+  double every_s = 0.3;               ///< stacks, follow (default: 2): seconds from look to look
 };
 
 /// What to print instead of doing anything (--help, --version); exit status 0.

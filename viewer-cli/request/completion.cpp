@@ -91,7 +91,7 @@ Words options_of(const Words& before) {
   if (!before.empty() && before[0] == "stacks") return option_names(before[0]);
   if (before.size() > 1) return option_names(before[1]);
   Words options = option_names("report");
-  options.emplace_back("--source-map");  // the browser's own
+  for (const char* const browser : {"--source-map", "--follow", "--every"}) options.emplace_back(browser);
   return options;
 }
 

@@ -22,6 +22,7 @@ constexpr std::string_view kOverview =
   viewer-cli run1.db diff run2.db       what changed, code by code
   viewer-cli run1.db run2.db            the same, in the browser
   viewer-cli stacks --job $(pgrep -n mpirun)   where the ranks of a job are right now, unprepared
+  viewer-cli run1 --follow              a run that goes on: what is hot now, and which ranks work or wait
 
 usage: viewer-cli DB|DIR [command] [options]
 
@@ -53,6 +54,9 @@ commands
 
 options
   --format text|json|csv  text for people (default), json for programs, csv for tables
+  --follow                of a directory whose run goes on: its state, time and time again, in a screen or,
+                          without a terminal, a line each; when the run ends, merges it and goes on with it
+  --every SECONDS         --follow: how often (default: 2)
   --source-map FROM=TO    the browser: where sources compiled under FROM are now; repeatable, remembered
   -o, --output DB         of a directory: merge it into DB, or show DB, if it is there (default: DIR.db beside it)
   -q, --quiet             no progress while merging

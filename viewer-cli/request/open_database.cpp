@@ -60,10 +60,11 @@ void print_problems(const merge::Outcome& outcome) {
   }
 }
 
-bool merge_directory(const fs::path& directory, const fs::path& output, bool quiet) {
+bool merge_directory(const fs::path& directory, const fs::path& output, bool quiet, bool anew) {
   merge::Options options;
   options.measurement = directory;
   options.output = output;
+  options.force = anew;
   options.structure_cache = structure::default_cache();
   merge::Outcome outcome;
   {
@@ -104,7 +105,7 @@ bool is_of_an_older_run(const fs::path& database, const std::string& run_id, con
 
 }  // namespace
 
-Opened open_database(const std::string& path, const std::string& output, bool quiet) {
+Opened open_database(const std::string& path, const std::string& output, bool quiet, bool anew) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
@@ -117,7 +118,7 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
   fs::path database = path;
   if (fs::is_directory(status)) {
     database = output.empty() ? database_beside(path) : fs::path(output);
-    if (!fs::exists(database)) opened.degraded = merge_directory(path, database, quiet);
+    if (anew || !fs::exists(database)) opened.degraded = merge_directory(path, database, quiet, anew);
   }
   try {
     opened.source = std::make_unique<views::DatabaseSource>(database);

@@ -7,11 +7,10 @@
 #include "tui/state/state_files.hpp"
 #include "tui/view_state.hpp"
 #include "tui/widgets/background.hpp"
+#include "tui/widgets/signals_noted.hpp"
 #include "tui/widgets/terminal.hpp"
 #include "views/derived.hpp"
 
-#include <array>
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
@@ -21,37 +20,6 @@ namespace {
 
 constexpr int kIdleMilliseconds = 250;  // how soon a signal that ends us is noticed
 constexpr int kForFindings = 20;        // while the findings are being formed
-constexpr std::array kEnding = {SIGTERM, SIGHUP, SIGINT};
-
-std::atomic<int> ended_by{0};
-std::atomic<bool> resumed{false};
-static_assert(std::atomic<int>::is_always_lock_free);
-
-/// While it lives, signals that end a program are noted instead: the second one, in case nobody looks, ends
-/// it at once. Notes as well that the program goes on after it was stopped.
-class SignalsNoted {
- public:
-  SignalsNoted() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { resumed.store(true); };
-    ::sigaction(SIGCONT, &action, &before_going_on_);
-    action.sa_handler = [](int signal) {
-      if (ended_by.exchange(signal) != 0) files::die_of(signal);
-    };
-    for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &action, &before_.at(i));
-  }
-  ~SignalsNoted() {
-    ::sigaction(SIGCONT, &before_going_on_, nullptr);
-    for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &before_.at(i), nullptr);
-  }
-  SignalsNoted(const SignalsNoted&) = delete;
-  SignalsNoted& operator=(const SignalsNoted&) = delete;
-
- private:
-  std::array<struct sigaction, kEnding.size()> before_{};
-  struct sigaction before_going_on_ {};
-};
-
 void define_remembered(Workspace& workspace) {
   const std::vector<std::string> shown = workspace.column_names();
   for (const std::string& definition : load_derived_metrics(workspace.database())) {
@@ -75,12 +43,12 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
   bool more = true;
   int height = 0;
   int width = 0;
-  while (!browser.finished() && ended_by.load() == 0) {
+  while (!browser.finished() && ended_by() == 0) {
     if (source.changed())
       throw database::DatabaseError(source.file(),
                                     "was overwritten while it was shown (start again; replace "
                                     "databases by renaming)");
-    if (resumed.exchange(false)) {
+    if (take_resumed()) {
       terminal.resume();
       more = true;
     }
@@ -121,10 +89,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
     run(terminal, browser, findings, source);
   }
   save_view(browser, workspace);
-  if (const int signal = ended_by.load(); signal != 0) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+  die_if_ended();
   // Nobody waits for what is still being formed or read.
   if (browser.busy()) std::_Exit(0);
   return 0;

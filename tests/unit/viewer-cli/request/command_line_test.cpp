@@ -87,6 +87,16 @@ TEST_CASE("Options may stand before and after the command") {
   }
 }
 
+TEST_CASE("A run that goes on is followed without a command") {
+  CHECK(parse({"run1", "--follow"}).follow);
+  CHECK(parse({"--follow", "--every", "0.5", "run1"}).every_s == 0.5);
+  CHECK_FALSE(parse({"run1"}).follow);
+  CHECK_THROWS_AS(parse({"run1", "report", "--follow"}), UsageError);
+  CHECK_THROWS_AS(parse({"run1", "--every", "1"}), UsageError);
+  CHECK_THROWS_AS(parse({"run1", "--follow", "--every", "0"}), UsageError);
+  CHECK_THROWS_AS(parse({"run1", "--follow", "--format", "csv"}), UsageError);
+}
+
 TEST_CASE("Lists and numbers are taken apart") {
   const Invocation invocation = parse(
       {"run1.db", "view", "--metrics", "REALTIME:mean (I),idleness", "--min", "0.5", "--ranks", "0-3,8"});

@@ -1,0 +1,306 @@
+// A look: list the directory, read what changed of each live file, attribute code that is new, add what each
+// context gained. A file is opened at each look, since network file systems show what others wrote at an
+// open.
+#include "follow/follower.hpp"
+
+#include "follow/words.hpp"
+#include "measurement/find.hpp"
+#include "print/text.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <stdexcept>
+#include <utility>
+
+#include <unistd.h>
+
+namespace culprit::follow {
+namespace {
+
+using measurement::LiveWatch;
+using measurement::MeasurementError;
+using std::chrono::steady_clock;
+
+constexpr double kSecond = 1e9;
+/// Heartbeats come four times a second, or after each copy.
+constexpr std::chrono::milliseconds kSilent{1500};
+/// After so much silence it is asked whether processes of this host live; those of others have a file system
+/// between us, which may be slow.
+constexpr std::chrono::seconds kDoubtful{3}, kDoubtfulElsewhere{60};
+/// For so long nothing runs once a run has ended.
+constexpr std::chrono::seconds kSettled{1};
+/// What a process did before it was found counts to the interval if it had just begun.
+constexpr double kJust = 0.5;
+
+std::uint64_t read_clock(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::string own_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+double seconds(steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+struct Follower::Process {
+  explicit Process(LiveWatch found) : watch(std::move(found)) {}
+
+  LiveWatch watch;
+  std::vector<std::uint32_t> modules;      ///< in the code, by number in the process
+  std::vector<std::vector<Place>> places;  ///< by thread and context
+  bool looked = true;                      ///< at this look already
+  bool in_interval = false;                ///< what it gained was in the interval
+  bool ended = false, gone = false;
+  std::uint64_t heartbeat_ns = 0;
+  steady_clock::time_point beat = steady_clock::now();  ///< when that was seen first
+};
+
+Follower::Follower(std::filesystem::path directory)
+    : directory_(std::move(directory)),
+      host_(own_host()),
+      tree_(code_),
+      last_look_(steady_clock::now()),
+      ran_(last_look_),
+      job_(std::make_unique<stuck::Job>(directory_)) {}
+Follower::~Follower() = default;
+
+void Follower::look() {
+  const std::uint64_t begin = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+  const steady_clock::time_point time = steady_clock::now();
+  interval_s_ = seconds(time - last_look_);
+  last_look_ = time;
+  problems_.clear();
+  tree_.start_interval();
+  interval_.clear();
+  for (const auto& process : processes_) {
+    process->looked = false;
+    process->in_interval = true;
+  }
+  find_processes();
+  for (const auto& process : processes_) look_at(*process);
+  const std::uint64_t read = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+  code_.attribute();
+  const std::uint64_t attributed = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    place_contexts(*processes_[i]);
+    add_gains(i);
+  }
+  if (!processes_.empty()) ++looks_;
+  count_iterations();
+  cost_s_ = static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - attributed + read - begin) / kSecond;
+  ask_who_lives();
+  if (runs() || (processes_.empty() && sealed_.empty())) ran_ = time;
+}
+
+void Follower::find_processes() {
+  try {
+    measurement::for_each_measurement(directory_, [this](const std::filesystem::path& path) { find(path); });
+  } catch (const MeasurementError& error) {
+    throw std::runtime_error(error.what());
+  }
+}
+
+void Follower::find(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  if (by_path_.contains(name) || sealed_.contains(name)) return;
+  try {
+    LiveWatch watch(name);
+    if (!watch.look(scratch_, read_clock(CLOCK_MONOTONIC))) {
+      sealed_.insert(name);
+      return;
+    }
+    const auto known = by_key_.find(watch.process().key);
+    if (known != by_key_.end()) {  // renamed after its rank
+      Process& process = *known->second;
+      by_path_.erase(process.watch.path());
+      process.watch.set_path(name);
+      process.gone = false;
+      by_path_[name] = &process;
+      return;
+    }
+    const auto& found = processes_.emplace_back(std::make_unique<Process>(std::move(watch)));
+    const measurement::WatchedProcess& process = found->watch.process();
+    const double lived =
+        static_cast<double>(process.now_ns - std::min(process.now_ns, process.start_ns)) / kSecond;
+    found->in_interval = lived < interval_s_ + kJust;
+    by_path_[name] = found.get();
+    by_key_[process.key] = found.get();
+  } catch (const MeasurementError& error) {
+    problems_.push_back(error.path().string() + ": " + error.what());
+  }
+}
+
+void Follower::look_at(Process& process) {
+  if (!process.looked && !process.ended) {
+    try {
+      const bool here = process.watch.host() == host_;
+      if (!process.watch.look(scratch_, here ? read_clock(CLOCK_MONOTONIC) : 0)) {
+        process.ended = true;
+        process.watch.forget_gains();
+      }
+      process.gone = false;
+    } catch (const MeasurementError& error) {
+      process.watch.forget_gains();
+      std::error_code unknown;
+      if (std::filesystem::exists(std::filesystem::symlink_status(process.watch.path(), unknown))) {
+        problems_.push_back(error.path().string() + ": " + error.what());
+      } else {
+        process.ended = process.gone;  // else it is being renamed
+        process.gone = true;
+      }
+    }
+  } else if (process.ended) {
+    process.watch.forget_gains();
+  }
+  if (process.watch.process().end != measurement::EndReason::running) process.ended = true;
+  if (process.heartbeat_ns != process.watch.process().heartbeat_ns) {
+    process.heartbeat_ns = process.watch.process().heartbeat_ns;
+    process.beat = steady_clock::now();
+  }
+  const std::vector<measurement::Module>& modules = process.watch.modules();
+  for (std::size_t i = process.modules.size(); i < modules.size(); ++i)
+    process.modules.push_back(code_.module(modules[i]));
+  process.places.resize(process.watch.threads().size());
+  for (std::size_t t = 0; t < process.places.size(); ++t) {
+    const auto& contexts = process.watch.threads()[t].contexts;
+    for (std::size_t i = process.places[t].size(); i < contexts.size(); ++i) {
+      const cct::FrameKey& frame = contexts[i].frame;
+      if (frame.module < process.modules.size()) code_.want(process.modules[frame.module], frame.offset);
+    }
+  }
+}
+
+void Follower::place_contexts(Process& process) {
+  const auto steps_of = [&](const cct::FrameKey& frame) -> std::vector<Step> {
+    switch (frame.kind) {
+      case cct::FrameKind::root:
+        return {};
+      case cct::FrameKind::program_root:
+        return {{.procedure = code_.name("<program root>")}};
+      case cct::FrameKind::thread_root:
+        return {{.procedure = code_.name("<thread root>")}};
+      case cct::FrameKind::partial:
+        return {{.procedure = code_.name("<partial>")}};
+      default:
+        break;
+    }
+    if (frame == cct::kGap) return {};
+    if (frame.module >= process.modules.size()) return {{.procedure = code_.name("<unknown code>")}};
+    const std::span<const Step> steps = code_.steps(process.modules[frame.module], frame.offset);
+    return {steps.begin(), steps.end()};
+  };
+  for (std::size_t t = 0; t < process.places.size(); ++t) {
+    const auto& contexts = process.watch.threads()[t].contexts;
+    std::vector<Place>& places = process.places[t];
+    for (std::size_t i = places.size(); i < contexts.size(); ++i) {
+      const Place from = i == 0 ? tree_.root() : places[contexts[i].parent];
+      places.push_back(tree_.enter(from, steps_of(contexts[i].frame)));
+    }
+  }
+}
+
+void Follower::add_gains(std::size_t number) {
+  const Process& process = *processes_[number];
+  for (std::size_t t = 0; t < process.places.size(); ++t) {
+    const measurement::WatchedThread& thread = process.watch.threads()[t];
+    for (const measurement::Gain& gain : thread.gains) {
+      const Place& place = process.places[t][gain.context];
+      const Activity activity = activity_of(place, gain);
+      const bool main = thread.ordinal == 0;
+      tree_.add(place, {.time = gain.time_ns, .wait = activity.wait}, process.in_interval);
+      whole_.add(number, main, place.spot, activity);
+      if (process.in_interval) interval_.add(number, main, place.spot, activity);
+    }
+  }
+}
+
+/// Those of the lowest rank that runs.
+void Follower::count_iterations() {
+  const Process* lowest = nullptr;
+  for (const auto& process : processes_) {
+    if (process->ended || process->watch.process().forked) continue;
+    const auto rank = [](const Process& each) { return each.watch.process().rank.value_or(INT32_MAX); };
+    if (lowest == nullptr || rank(*process) < rank(*lowest)) lowest = process.get();
+  }
+  if (lowest == nullptr) return;
+  if (lowest != counted_) iterations_ = {};
+  counted_ = lowest;
+  std::vector<CountedCalls> calls;
+  for (std::size_t t = 0; t < lowest->places.size(); ++t) {
+    for (const measurement::CallCount& count : lowest->watch.threads()[t].calls) {
+      const Place& place = lowest->places[t][count.context];
+      calls.push_back({.node = place.node,
+                       .spot = place.spot,
+                       .depth = tree_.nodes()[place.node].depth,
+                       .calls = count.calls});
+    }
+  }
+  iterations_.look(seconds(last_look_.time_since_epoch()), lowest->watch.process().iterations, calls);
+}
+
+void Follower::ask_who_lives() {
+  const steady_clock::time_point now = steady_clock::now();
+  bool doubtful = false;
+  for (const auto& process : processes_) {
+    if (process->ended) continue;
+    const auto patience = process->watch.host() == host_ ? kDoubtful : kDoubtfulElsewhere;
+    doubtful = doubtful || now - process->beat > patience;
+    if (now - process->beat <= patience) nobody_lives_ = false;
+  }
+  if (!doubtful || now - asked_ < kDoubtful) return;
+  asked_ = now;
+  try {
+    nobody_lives_ = job_->look(false).over;
+  } catch (const std::runtime_error&) {
+    return;  // the next look says what is wrong with the directory
+  }
+}
+
+bool Follower::runs() const {
+  return !nobody_lives_ &&
+         std::ranges::any_of(processes_, [](const auto& process) { return !process->ended; });
+}
+
+bool Follower::ended() const {
+  if (processes_.empty() && sealed_.empty()) return false;
+  return !runs() && last_look_ - ran_ >= kSettled;
+}
+
+std::vector<ProcessLabel> Follower::labels() const {
+  std::vector<ProcessLabel> labels;
+  const steady_clock::time_point now = steady_clock::now();
+  for (const auto& process : processes_) {
+    const measurement::WatchedProcess& known = process->watch.process();
+    labels.push_back({.rank = known.forked ? -1 : known.rank.value_or(-1),
+                      .process = print::spelled(process->watch.host()) + ":" + std::to_string(known.pid),
+                      .ended = process->ended,
+                      .silent = now - process->beat > kSilent});
+  }
+  return labels;
+}
+
+Summary Follower::summary() const {
+  Summary summary;
+  for (const auto& process : processes_) {
+    const measurement::WatchedProcess& known = process->watch.process();
+    if (known.now_ns > known.start_ns)
+      summary.run_s = std::max(summary.run_s, static_cast<double>(known.now_ns - known.start_ns) / kSecond);
+  }
+  const std::vector<ProcessLabel> processes = labels();
+  summary.interval = summarize(interval_, processes, tree_, interval_s_);
+  summary.whole = summarize(whole_, processes, tree_, summary.run_s);
+  summary.iterations = iterations_.rate();
+  if (summary.iterations && summary.iterations->inferred)
+    summary.iterations_at = in_words(tree_.spots()[summary.iterations->spot], code_);
+  return summary;
+}
+
+}  // namespace culprit::follow

@@ -1,0 +1,140 @@
+// What is said of an interval. Ranks that wait clearly less than others are the ones that are waited for; of
+// what they do, that counts which the waiting ranks do less of.
+#include "follow/part.hpp"
+
+#include "follow/words.hpp"
+#include "stuck/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace culprit::follow {
+namespace {
+
+/// Below this share, waiting is not worth a sentence.
+constexpr double kLittle = 0.1;
+/// So much further apart are the shares of ranks that wait and of ranks that are waited for.
+constexpr double kApart = 0.2;
+/// As much time without a processor explains what is slow.
+constexpr double kStarved = 0.15;
+
+constexpr std::array kNames = {"work", "wait", "io", "asleep", "no-processor", "silent", "ended"};
+constexpr std::array kLetters = {'W', '.', 'I', 'z', '-', '?', 'e'};
+
+std::size_t index_of(State state) {
+  return static_cast<std::size_t>(state);
+}
+
+double share_of(const RankRow& row, State state) {
+  return row.share[index_of(state)];
+}
+
+std::vector<std::int32_t> numbers(const std::vector<const RankRow*>& rows) {
+  std::vector<std::int32_t> ranks;
+  for (const RankRow* const row : rows) ranks.push_back(row->rank);
+  return ranks;
+}
+
+/// `rank 3`, `ranks 0-2`; of a process that is no rank, `the process`.
+std::string subject(const std::vector<const RankRow*>& rows) {
+  if (!rows.empty() && rows.front()->rank < 0) return rows.size() == 1 ? "the process" : "processes";
+  return stuck::ranks_in_words(numbers(rows));
+}
+
+double mean(const std::vector<const RankRow*>& rows, State state) {
+  double sum = 0;
+  for (const RankRow* const row : rows) sum += share_of(*row, state);
+  return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
+}
+
+/// The largest hot spot of the state, with most of its ranks among `rows`; null: none.
+const HotSpot* hottest(const Part& part, State state, const std::vector<const RankRow*>& rows) {
+  const std::vector<std::int32_t> ranks = numbers(rows);
+  for (const HotSpot& hot : part.hot) {
+    if (hot.state != state) continue;
+    const auto among = std::ranges::count_if(
+        hot.ranks, [&](std::int32_t rank) { return std::ranges::find(ranks, rank) != ranks.end(); });
+    if (hot.ranks.empty() || 2 * among > std::ssize(hot.ranks)) return &hot;
+  }
+  return nullptr;
+}
+
+std::string verb(const std::vector<const RankRow*>& rows, const char* one, const char* many) {
+  return rows.size() == 1 ? one : many;
+}
+
+/// `works in assemble at solve.c:41 (88 % of its time)`: what the rows mostly do.
+std::string doing(const Part& part, const std::vector<const RankRow*>& rows) {
+  State most = State::work;
+  for (const State state : {State::io, State::asleep, State::no_processor}) {
+    if (mean(rows, state) > mean(rows, most)) most = state;
+  }
+  std::string text;
+  switch (most) {
+    case State::io:
+      text = verb(rows, "reads or writes in ", "read or write in ");
+      break;
+    case State::asleep:
+      text = verb(rows, "sleeps in ", "sleep in ");
+      break;
+    case State::no_processor:
+      text = verb(rows, "has no processor in ", "have no processor in ");
+      break;
+    default:
+      text = verb(rows, "works in ", "work in ");
+      break;
+  }
+  const HotSpot* const hot = hottest(part, most == State::no_processor ? State::work : most, rows);
+  text += hot == nullptr ? rows.front()->at : hot->text;
+  return text + " (" + percent(mean(rows, most)) + " of " + verb(rows, "its", "their") + " time)";
+}
+
+std::string waiting_in(const Part& part, const std::vector<const RankRow*>& rows) {
+  const HotSpot* const hot = hottest(part, State::wait, rows);
+  return hot == nullptr ? "" : " in " + hot->text;
+}
+
+}  // namespace
+
+const char* name_of(State state) {
+  return kNames.at(index_of(state));
+}
+
+char letter_of(State state) {
+  return kLetters.at(index_of(state));
+}
+
+std::string diagnose(const Part& part) {
+  std::vector<const RankRow*> rows;
+  for (const RankRow& row : part.ranks) {
+    if (row.seconds > 0 && row.state != State::ended) rows.push_back(&row);
+  }
+  if (rows.empty()) return "nothing ran";
+  const double starved = part.share[index_of(State::no_processor)];
+  std::string text;
+  if (starved >= kStarved) {
+    std::vector<const RankRow*> without;
+    std::ranges::copy_if(rows, std::back_inserter(without),
+                         [](const RankRow* row) { return share_of(*row, State::no_processor) >= kStarved; });
+    text = subject(without) + verb(without, " has", " have") + " no processor for " +
+           percent(mean(without, State::no_processor)) + " of the time; ";
+  }
+  double least = 1, most = 0;
+  for (const RankRow* const row : rows) {
+    least = std::min(least, share_of(*row, State::wait));
+    most = std::max(most, share_of(*row, State::wait));
+  }
+  if (most < kLittle || rows.size() == 1) return text + subject(rows) + " " + doing(part, rows);
+  std::vector<const RankRow*> late, waiting;
+  for (const RankRow* const row : rows)
+    (share_of(*row, State::wait) < (least + most) / 2 ? late : waiting).push_back(row);
+  if (most - least < kApart || late.empty()) {
+    return text + "all ranks wait, " + percent(mean(rows, State::wait)) + " of their time, most of it" +
+           waiting_in(part, rows) + "; else they " + doing(part, rows);
+  }
+  return text + subject(late) + " " + doing(part, late) + " while " + subject(waiting) +
+         verb(waiting, " waits", " wait") + waiting_in(part, waiting) + " (" +
+         percent(mean(waiting, State::wait)) + ")";
+}
+
+}  // namespace culprit::follow

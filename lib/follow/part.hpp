@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace culprit::follow {
+
+/// What a rank mostly did.
+enum class State : std::uint8_t {
+  work,
+  wait,
+  io,
+  asleep,        ///< blocked in a call that is neither: sleep, poll
+  no_processor,  ///< it would run, and did not
+  silent,        ///< its process has written nothing since the look before
+  ended,
+};
+inline constexpr std::size_t kShares = 5;  ///< of states up to no_processor
+
+/// `work`, `wait`, `io`, `asleep`, `no-processor`, `silent`, `ended`.
+const char* name_of(State state);
+/// One letter of a line of states.
+char letter_of(State state);
+
+/// A rank in the last interval, or in the run so far.
+struct RankRow {
+  std::int32_t rank = -1;  ///< -1: none
+  std::string process;     ///< host:pid
+  State state = State::silent;
+  double seconds = 0;
+  std::array<double, kShares> share{};  ///< of its seconds, by State; the main thread's
+  std::string at;                       ///< where it spent most of what it mostly did
+};
+
+/// Code that was run, or a call that was waited in.
+struct HotSpot {
+  std::string text;  ///< `assemble at solve.c:41`, `MPI_Allreduce (solve at solve.c:52)`
+  std::string procedure, file, call;
+  std::uint32_t line = 0;
+  State state = State::work;
+  double seconds = 0;
+  double share = 0;                 ///< of the time of all threads
+  std::vector<std::int32_t> ranks;  ///< which spent at least half as much in it as the one that spent most
+};
+
+/// One interval, or the run so far.
+struct Part {
+  double seconds = 0;                   ///< from its begin to its end
+  std::array<double, kShares> share{};  ///< of all ranks' time
+  std::vector<RankRow> ranks;           ///< by rank; processes that are no ranks only where there are none
+  std::vector<HotSpot> hot;             ///< work, then waits, the largest first
+  std::string diagnosis;                ///< a sentence
+};
+
+/// Who works, waits, reads and writes, or has no processor, in one sentence without a full stop. Needs the
+/// rows and hot spots of the part.
+std::string diagnose(const Part& part);
+
+}  // namespace culprit::follow

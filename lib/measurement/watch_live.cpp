@@ -1,0 +1,276 @@
+// Watches a live measurement (docs/formats.md, Live measurement): at each look the words of the header that
+// change, then of each thread its header, and only where its count of changes moved its arena: one read, a
+// walk over the tree, which visits each unit at most once whatever the links say, and the values of known
+// cells less those of the look before. Cost per thread that ran: one copy of its arena and some ten
+// nanoseconds per context. Checksums are left to who merges: a value that is torn is right at the next look.
+#include "measurement/watch_live.hpp"
+
+#include "measurement/reading.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace culprit::measurement {
+
+using layout::Header;
+using layout::Node;
+using layout::ThreadHeader;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+/// Heartbeats come four times a second, of copies every other turn. A process whose last one is older does
+/// not run at present, or its clock is that of another host.
+constexpr std::uint64_t kFresh = kSecond;
+
+/// The first words of a header, which hold all that changes often.
+class HeaderStart {
+ public:
+  /// False: it is no live measurement.
+  bool read(const InputFile& file) {
+    file.copy(0, bytes_.data(), bytes_.size());
+    if (std::memcmp(bytes_.data(), layout::kLiveMagic, sizeof layout::kLiveMagic) != 0) return false;
+    check_version(file.path(), word<std::uint32_t>(offsetof(Header, version)), layout::kLiveVersion,
+                  layout::kLiveVersion);
+    const auto geometry = word<layout::Geometry>(offsetof(Header, geometry));
+    const auto flags = word<std::uint32_t>(offsetof(Header, flags));
+    const auto events = word<std::uint32_t>(offsetof(Header, event_count));
+    const std::uint32_t realtime = flags & layout::kFlagRealtime;
+    if (geometry.header_size != sizeof(Header) || geometry.granule != layout::kGranule ||
+        geometry.unit != layout::kUnit || events > kMaxEvents + realtime || events < realtime ||
+        geometry.cell_units != layout::cell_units(events - realtime))
+      throw damaged(file.path(), "its header contradicts itself");
+    return true;
+  }
+
+  template <typename T>
+  [[nodiscard]] T word(std::size_t offset) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = offsetof(Header, events);
+  std::array<std::byte, kBytes> bytes_{};
+};
+
+std::int64_t difference(std::uint64_t now, std::uint64_t before) {
+  return static_cast<std::int64_t>(now - before);
+}
+
+}  // namespace
+
+bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
+  HeaderStart start;
+  if (!start.read(file)) return false;
+  process_.rank.reset();
+  if (start.word<std::uint32_t>(offsetof(Header, rank_set)) != 0)
+    process_.rank = start.word<std::int32_t>(offsetof(Header, rank));
+  process_.world_size = start.word<std::uint32_t>(offsetof(Header, world_size));
+  if (process_.world_size > kMaxRanks || (process_.rank && *process_.rank < 0))
+    throw damaged(file.path(), "its rank is none");
+  process_.key = start.word<std::uint64_t>(offsetof(Header, key));
+  process_.pid = start.word<std::uint64_t>(offsetof(Header, pid));
+  process_.start_ns = start.word<std::uint64_t>(offsetof(Header, start_ns));
+  process_.start_realtime_ns = start.word<std::int64_t>(offsetof(Header, start_realtime_ns));
+  process_.heartbeat_ns = start.word<std::uint64_t>(offsetof(Header, heartbeat_ns));
+  process_.iterations = start.word<std::uint64_t>(offsetof(Header, iterations));
+  const auto flags = start.word<std::uint32_t>(offsetof(Header, flags));
+  process_.forked = (flags & layout::kFlagForked) != 0;
+  process_.end = end_reason(start.word<std::uint32_t>(offsetof(Header, end_reason)));
+  const auto end_ns = start.word<std::uint64_t>(offsetof(Header, end_ns));
+  const bool mapped = (flags & layout::kFlagCopied) == 0;
+  const bool fresh = here_ns >= process_.heartbeat_ns && here_ns - process_.heartbeat_ns < kFresh;
+  process_.now_ns = end_ns != 0 ? end_ns : mapped && fresh ? here_ns : process_.heartbeat_ns;
+  const auto stops = start.word<layout::Stops>(offsetof(Header, stops));
+  const std::uint64_t running =
+      stops.since != 0 && stops.since < process_.now_ns ? stops.since : process_.now_ns;
+  sampled_until_ns_ = running > stops.total ? running - stops.total : 0;
+  cell_units_ = start.word<layout::Geometry>(offsetof(Header, geometry)).cell_units;
+  const auto threads = start.word<std::uint32_t>(offsetof(Header, threads));
+  grew_ = grew_ || threads != threads_said_ || file.size() != blocks_size_;
+  threads_said_ = threads;
+  return true;
+}
+
+/// New arenas get the next numbers.
+void LiveWatch::find_threads(InputFile& file) {
+  blocks_ = find_blocks(file);
+  blocks_size_ = file.size();
+  grew_ = blocks_.threads.size() < threads_said_;  // the block of one is still being made
+  for (const auto& [index, parts] : blocks_.threads) {
+    if (std::ranges::find(arenas_, index) != arenas_.end()) continue;
+    arenas_.push_back(index);
+    threads_.emplace_back();
+    states_.emplace_back();
+  }
+}
+
+bool LiveWatch::look(Scratch& scratch, std::uint64_t here_ns) {
+  InputFile file(path_, scratch.window);
+  if (!read_header(file, here_ns)) return false;
+  if (grew_) find_threads(file);
+  bool lacks_module = host_.empty();
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const std::size_t before = threads_[i].contexts.size();
+    look_at_thread(file, blocks_.threads[arenas_[i]], i, scratch);
+    for (std::size_t at = before; at < threads_[i].contexts.size(); ++at) {
+      const std::uint32_t module = threads_[i].contexts[at].frame.module;
+      lacks_module = lacks_module || (module != cct::kNoModule && module >= modules_.size());
+    }
+  }
+  if (!lacks_module) return true;
+  Reader reader;
+  Measurement& measurement = reader.read(path_, Extent::process);
+  if (measurement.sealed) return true;  // what was looked at lies below the sealed form by now
+  host_ = measurement.process.host;
+  modules_ = std::move(measurement.modules);
+  return true;
+}
+
+void LiveWatch::forget_gains() {
+  for (WatchedThread& thread : threads_) thread.gains.clear();
+}
+
+void LiveWatch::look_at_thread(const InputFile& file, const std::vector<Block>& blocks, std::size_t number,
+                               Scratch& scratch) {
+  WatchedThread& thread = threads_[number];
+  ThreadState& state = states_[number];
+  thread.gains.clear();
+  if (blocks.empty()) return;
+  ThreadHeader head{};
+  file.copy(blocks.front().offset + layout::kThreadHeaderUnit * layout::kUnit,
+            reinterpret_cast<std::byte*>(&head), sizeof head);
+  if (head.used == 0) return;  // it is just being made
+  thread.ordinal = head.ordinal;
+  if (!state.seen || head.changes != state.changes) {
+    state.changes = head.changes;
+    scratch.image.fill(file, blocks, std::uint64_t{head.used} * layout::kUnit);
+    state.seen = scratch.image.units() >= head.used;  // else again when the rest is found
+    grew_ = grew_ || !state.seen;
+    if (scratch.image.holds(layout::kRootUnit, 1)) {
+      read_contexts(scratch.image, number, scratch.pending);
+      read_cells(scratch.image, number);
+      if (head.ordinal == 0) read_calls(scratch.image, number, head.first_epoch);
+    }
+  }
+  charge_open_wait(head, number);
+}
+
+void LiveWatch::add_context(const ArenaImage& image, std::size_t number, NodeIndex unit,
+                            std::uint32_t parent) {
+  WatchedThread& thread = threads_[number];
+  const auto node = image.load<Node>(unit);
+  states_[number].context_of[unit] = static_cast<std::uint32_t>(thread.contexts.size());
+  states_[number].has_cell.push_back(false);
+  thread.contexts.push_back({.parent = parent,
+                             .frame = {.offset = node.offset,
+                                       .module = layout::module_of(node.place),
+                                       .kind = frame_kind(layout::kind_of(node.place))}});
+}
+
+/// From the root down: each unit, once it was taken in, has a context, and none is taken in twice in one
+/// walk.
+void LiveWatch::read_contexts(const ArenaImage& image, std::size_t number,
+                              std::vector<std::uint32_t>& pending) {
+  ThreadState& state = states_[number];
+  state.context_of.resize(std::max<std::size_t>(state.context_of.size(), image.units()), kNone);
+  if (threads_[number].contexts.empty()) add_context(image, number, layout::kRootUnit, 0);
+  std::vector<bool> visited(image.units());
+  pending.assign(1, layout::kRootUnit);
+  const auto reach = [&](NodeIndex unit) {
+    if (unit <= layout::kRootUnit || !image.holds(unit, 1) || visited[unit]) return false;
+    visited[unit] = true;
+    return true;
+  };
+  std::vector<NodeIndex> siblings;
+  while (!pending.empty()) {
+    const NodeIndex parent = pending.back();
+    pending.pop_back();
+    const std::uint32_t context = state.context_of[parent];
+    const auto node = image.load<Node>(parent);
+    if (!state.has_cell[context] && image.holds(node.cell, cell_units_)) {
+      state.has_cell[context] = true;
+      state.cells.push_back({.context = context, .unit = node.cell});
+    }
+    siblings.clear();
+    if (reach(node.first_child)) siblings.push_back(node.first_child);
+    for (std::size_t i = 0; i < siblings.size(); ++i) {
+      const NodeIndex unit = siblings[i];
+      const auto child = image.load<Node>(unit);
+      if (reach(child.left)) siblings.push_back(child.left);
+      if (reach(child.right)) siblings.push_back(child.right);
+      if (frame_kind(layout::kind_of(child.place)) == cct::FrameKind::root) continue;  // damage
+      if (state.context_of[unit] == kNone) add_context(image, number, unit, context);
+      pending.push_back(unit);
+    }
+  }
+}
+
+void LiveWatch::read_cells(const ArenaImage& image, std::size_t number) {
+  for (CellState& cell : states_[number].cells) {
+    if (!image.holds(cell.unit, cell_units_)) continue;
+    const auto raw = image.load<layout::Cell>(cell.unit);
+    if (raw.time_ns == cell.time_ns && raw.marked_ns == cell.marked_ns && raw.cpu_ns == cell.cpu_ns) continue;
+    threads_[number].gains.push_back({.context = cell.context,
+                                      .time_ns = difference(raw.time_ns, cell.time_ns),
+                                      .marked_ns = difference(raw.marked_ns, cell.marked_ns),
+                                      .cpu_ns = difference(raw.cpu_ns, cell.cpu_ns),
+                                      .blocked = raw.blocked != cell.blocked});
+    cell.time_ns = raw.time_ns;
+    cell.marked_ns = raw.marked_ns;
+    cell.cpu_ns = raw.cpu_ns;
+    cell.blocked = raw.blocked;
+  }
+}
+
+/// The list of records grows at its beginning.
+void LiveWatch::read_calls(const ArenaImage& image, std::size_t number, NodeIndex newest) {
+  ThreadState& state = states_[number];
+  NodeIndex at = newest;
+  for (std::size_t left = kEpochRecords;
+       left > 0 && at != state.newest_record && at != kNoNodeIndex && image.holds(at, 2); --left) {
+    const auto record = image.load<layout::EpochRecord>(at);
+    const std::uint32_t context = context_at(number, record.node);
+    if (epoch_kind(record.kind) == EpochKind::waiting_call && context != kNone)
+      state.records.push_back({.context = context, .unit = at});
+    at = record.next;
+  }
+  state.newest_record = newest;
+  std::vector<CallCount>& calls = threads_[number].calls;
+  calls.clear();
+  for (const CallRecord& record : state.records) {
+    if (image.holds(record.unit, 2))
+      calls.push_back(
+          {.context = record.context, .calls = image.load<layout::EpochRecord>(record.unit).count});
+  }
+}
+
+/// What the wait that goes on has lasted by now, less what was charged of one at the look before.
+void LiveWatch::charge_open_wait(const ThreadHeader& head, std::size_t number) {
+  ThreadState& state = states_[number];
+  OpenCharge now;
+  const std::uint32_t context = context_at(number, head.wait_node);
+  if (head.wait_sequence % 2 != 0 && context != kNone && head.wait_enter_ns < sampled_until_ns_) {
+    now = {.context = context,
+           .ns = difference(sampled_until_ns_, head.wait_enter_ns),
+           .marked = wait_kind(head.wait_mark) != WaitKind::none};
+  }
+  const auto gain = [&](const OpenCharge& charge, std::int64_t ns) {
+    if (ns == 0) return;
+    threads_[number].gains.push_back({.context = charge.context,
+                                      .time_ns = ns,
+                                      .marked_ns = charge.marked ? ns : 0,
+                                      .cpu_ns = 0,
+                                      .blocked = true});
+  };
+  gain(state.charge, -state.charge.ns);
+  gain(now, now.ns);
+  state.charge = now;
+}
+
+}  // namespace culprit::measurement
