@@ -68,6 +68,14 @@ bool begins_with_end(const Invocation& invocation, const views::Source& source) 
          std::filesystem::is_directory(invocation.database, error);
 }
 
+/// A file that the user names is not replaced, and it is better to know before the run ends than after.
+void refuse_to_replace(const std::string& output) {
+  std::error_code error;
+  if (output.empty() || !std::filesystem::exists(std::filesystem::symlink_status(output, error))) return;
+  throw std::runtime_error("follow: " + output +
+                           ": already exists (name another file with -o, or leave -o out)");
+}
+
 /// Follows a run until it ends: true, or its user quits. What is merged then is anew where it went on before.
 bool follow_to_end(const Invocation& invocation, bool& went_on) {
   follow::Follower follower(invocation.database);
@@ -77,6 +85,7 @@ bool follow_to_end(const Invocation& invocation, bool& went_on) {
     print::complain("viewer-cli", "follow: " + invocation.database + ": has ended");
     return true;
   }
+  refuse_to_replace(invocation.output);
   if (invocation.format == Format::text && tui::terminal_can_show_screens())
     return tui::follow_on_screen(follower, invocation, find_screen());
   follow_in_lines(std::cout, invocation, follower);

@@ -27,6 +27,8 @@ constexpr std::chrono::milliseconds kSilent{1500};
 /// After so much silence it is asked whether processes of this host live; those of others have a file system
 /// between us, which may be slow.
 constexpr std::chrono::seconds kDoubtful{3}, kDoubtfulElsewhere{60};
+/// The share of a processor that asking may take, while others of the run live and where none is known to.
+constexpr double kShareAmongLiving = 0.005, kShareInSilence = 0.05;
 /// For so long nothing runs once a run has ended.
 constexpr std::chrono::seconds kSettled{1};
 /// What a process did before it was found counts to the interval if it had just begun.
@@ -59,8 +61,17 @@ struct Follower::Process {
   bool looked = true;                      ///< at this look already
   bool in_interval = false;                ///< what it gained was in the interval
   bool ended = false, gone = false;
+  bool died = false;  ///< as far as was asked; it has written nothing since
   std::uint64_t heartbeat_ns = 0;
   steady_clock::time_point beat = steady_clock::now();  ///< when that was seen first
+
+  [[nodiscard]] std::string name() const {
+    return print::spelled(watch.host()) + ":" + std::to_string(watch.process().pid);
+  }
+  /// Whether it is to be asked whether it lives.
+  [[nodiscard]] bool doubtful(const std::string& own_host) const {
+    return steady_clock::now() - beat > (watch.host() == own_host ? kDoubtful : kDoubtfulElsewhere);
+  }
 };
 
 Follower::Follower(std::filesystem::path directory)
@@ -90,6 +101,7 @@ void Follower::look() {
   code_.attribute();
   const std::uint64_t attributed = read_clock(CLOCK_PROCESS_CPUTIME_ID);
   for (std::size_t i = 0; i < processes_.size(); ++i) {
+    if (processes_[i]->watch.lacks_modules() && !processes_[i]->ended) continue;
     place_contexts(*processes_[i]);
     add_gains(i);
   }
@@ -144,11 +156,10 @@ void Follower::look_at(Process& process) {
       const bool here = process.watch.host() == host_;
       if (!process.watch.look(scratch_, here ? read_clock(CLOCK_MONOTONIC) : 0)) {
         process.ended = true;
-        process.watch.forget_gains();
+        by_path_.erase(process.watch.path());  // another process's may be there
       }
       process.gone = false;
     } catch (const MeasurementError& error) {
-      process.watch.forget_gains();
       std::error_code unknown;
       if (std::filesystem::exists(std::filesystem::symlink_status(process.watch.path(), unknown))) {
         problems_.push_back(error.path().string() + ": " + error.what());
@@ -164,6 +175,7 @@ void Follower::look_at(Process& process) {
   if (process.heartbeat_ns != process.watch.process().heartbeat_ns) {
     process.heartbeat_ns = process.watch.process().heartbeat_ns;
     process.beat = steady_clock::now();
+    process.died = false;
   }
   const std::vector<measurement::Module>& modules = process.watch.modules();
   for (std::size_t i = process.modules.size(); i < modules.size(); ++i)
@@ -226,7 +238,8 @@ void Follower::add_gains(std::size_t number) {
 void Follower::count_iterations() {
   const Process* lowest = nullptr;
   for (const auto& process : processes_) {
-    if (process->ended || process->watch.process().forked) continue;
+    if (process->ended || process->died || process->doubtful(host_) || process->watch.process().forked)
+      continue;
     const auto rank = [](const Process& each) { return each.watch.process().rank.value_or(INT32_MAX); };
     if (lowest == nullptr || rank(*process) < rank(*lowest)) lowest = process.get();
   }
@@ -236,6 +249,7 @@ void Follower::count_iterations() {
   std::vector<CountedCalls> calls;
   for (std::size_t t = 0; t < lowest->places.size(); ++t) {
     for (const measurement::CallCount& count : lowest->watch.threads()[t].calls) {
+      if (count.context >= lowest->places[t].size()) continue;  // its module is not known yet
       const Place& place = lowest->places[t][count.context];
       calls.push_back({.node = place.node,
                        .spot = place.spot,
@@ -246,21 +260,42 @@ void Follower::count_iterations() {
   iterations_.look(seconds(last_look_.time_since_epoch()), lowest->watch.process().iterations, calls);
 }
 
+/// Whether processes that have been silent for long live. It reads the files of all, so its price decides how
+/// often it is asked.
 void Follower::ask_who_lives() {
-  const steady_clock::time_point now = steady_clock::now();
-  bool doubtful = false;
+  bool doubtful = false, living = false;
   for (const auto& process : processes_) {
     if (process->ended) continue;
-    const auto patience = process->watch.host() == host_ ? kDoubtful : kDoubtfulElsewhere;
-    doubtful = doubtful || now - process->beat > patience;
-    if (now - process->beat <= patience) nobody_lives_ = false;
+    const bool silent = process->doubtful(host_);
+    living = living || !silent;
+    doubtful = doubtful || (silent && !process->died);
   }
-  if (!doubtful || now - asked_ < kDoubtful) return;
+  if (living) nobody_lives_ = false;
+  const steady_clock::time_point now = steady_clock::now();
+  const double pause = question_s_ / (living ? kShareAmongLiving : kShareInSilence);
+  if (!doubtful || nobody_lives_ || now - asked_ < kDoubtful || seconds(now - asked_) < pause) return;
   asked_ = now;
+  const std::uint64_t begin = read_clock(CLOCK_PROCESS_CPUTIME_ID);
   try {
-    nobody_lives_ = job_->look(false).over;
+    take_lives(job_->look(false));
+    job_->compare_with_last_look();
   } catch (const std::runtime_error&) {
     return;  // the next look says what is wrong with the directory
+  }
+  question_s_ = static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kSecond;
+}
+
+/// Processes have one number before and after an exec: who lives counts.
+void Follower::take_lives(const stuck::Picture& picture) {
+  nobody_lives_ = picture.over;
+  std::map<std::string, bool> died;
+  for (const stuck::Process& process : picture.processes) {
+    bool& known = died.try_emplace(process.host + ":" + std::to_string(process.pid), true).first->second;
+    known = known && process.life == stuck::Life::died;
+  }
+  for (const auto& process : processes_) {
+    const auto known = died.find(process->name());
+    process->died = process->doubtful(host_) && known != died.end() && known->second;
   }
 }
 
@@ -280,14 +315,19 @@ std::vector<ProcessLabel> Follower::labels() const {
   for (const auto& process : processes_) {
     const measurement::WatchedProcess& known = process->watch.process();
     labels.push_back({.rank = known.forked ? -1 : known.rank.value_or(-1),
-                      .process = print::spelled(process->watch.host()) + ":" + std::to_string(known.pid),
+                      .process = process->name(),
+                      .key = known.key,
+                      .start_ns = known.start_realtime_ns,
                       .ended = process->ended,
+                      .died = process->died,
                       .silent = now - process->beat > kSilent});
   }
+  drop_double_ranks(labels);
   return labels;
 }
 
-Summary Follower::summary() const {
+Summary Follower::summary() {
+  const std::uint64_t begin = read_clock(CLOCK_PROCESS_CPUTIME_ID);
   Summary summary;
   for (const auto& process : processes_) {
     const measurement::WatchedProcess& known = process->watch.process();
@@ -300,6 +340,7 @@ Summary Follower::summary() const {
   summary.iterations = iterations_.rate();
   if (summary.iterations && summary.iterations->inferred)
     summary.iterations_at = in_words(tree_.spots()[summary.iterations->spot], code_);
+  cost_s_ += static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kSecond;
   return summary;
 }
 

@@ -36,9 +36,11 @@ class Follower {
   /// Whether there are measurements, and none has been of a process that runs for a second: between a script
   /// and the program that it starts there may be none.
   [[nodiscard]] bool ended() const;
-  [[nodiscard]] Summary summary() const;
+  /// Of the last look; its CPU time counts to that look's.
+  [[nodiscard]] Summary summary();
   [[nodiscard]] const LiveTree& tree() const { return tree_; }
-  /// CPU time of the last look without what attributing code took, which each function takes once.
+  /// CPU time of the last look without what attributing code took, which each function takes once, and
+  /// without the question who lives, which is asked the more rarely the longer it takes.
   [[nodiscard]] double cost_s() const { return cost_s_; }
   /// Files that the last look could not read: `path: why`.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
@@ -53,6 +55,7 @@ class Follower {
   void add_gains(std::size_t number);
   void count_iterations();
   void ask_who_lives();
+  void take_lives(const stuck::Picture& picture);
   [[nodiscard]] std::vector<ProcessLabel> labels() const;
 
   std::filesystem::path directory_;
@@ -71,6 +74,7 @@ class Follower {
   double interval_s_ = 0;
   std::chrono::steady_clock::time_point last_look_, asked_, ran_;
   std::unique_ptr<stuck::Job> job_;
+  double question_s_ = 0;  ///< CPU time of the last question who lives
   bool nobody_lives_ = false;
   double cost_s_ = 0;
   std::vector<std::string> problems_;

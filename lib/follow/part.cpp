@@ -18,8 +18,12 @@ constexpr double kApart = 0.2;
 /// As much time without a processor explains what is slow.
 constexpr double kStarved = 0.15;
 
-constexpr std::array kNames = {"work", "wait", "io", "asleep", "no-processor", "silent", "ended"};
-constexpr std::array kLetters = {'W', '.', 'I', 'z', '-', '?', 'e'};
+constexpr std::array kNames = {"work",   "wait",        "io",   "asleep", "no-processor",
+                               "silent", "not-sampled", "died", "ended"};
+constexpr std::array kLetters = {'W', '.', 'I', 'z', '-', '?', 'n', 'x', 'e'};
+constexpr std::array kWorstFirst = {State::died, State::silent,      State::no_processor,
+                                    State::io,   State::asleep,      State::work,
+                                    State::wait, State::not_sampled, State::ended};
 
 std::size_t index_of(State state) {
   return static_cast<std::size_t>(state);
@@ -104,10 +108,14 @@ char letter_of(State state) {
   return kLetters.at(index_of(state));
 }
 
+State worse(State a, State b) {
+  return std::ranges::find(kWorstFirst, a) <= std::ranges::find(kWorstFirst, b) ? a : b;
+}
+
 std::string diagnose(const Part& part) {
   std::vector<const RankRow*> rows;
   for (const RankRow& row : part.ranks) {
-    if (row.seconds > 0 && row.state != State::ended) rows.push_back(&row);
+    if (row.seconds > 0 && row.state != State::ended && row.state != State::died) rows.push_back(&row);
   }
   if (rows.empty()) return "nothing ran";
   const double starved = part.share[index_of(State::no_processor)];

@@ -16,19 +16,25 @@ enum class State : std::uint8_t {
   asleep,        ///< blocked in a call that is neither: sleep, poll
   no_processor,  ///< it would run, and did not
   silent,        ///< its process has written nothing since the look before
+  not_sampled,   ///< it lives, and no time was measured: the program has stopped that
+  died,
   ended,
 };
 inline constexpr std::size_t kShares = 5;  ///< of states up to no_processor
 
-/// `work`, `wait`, `io`, `asleep`, `no-processor`, `silent`, `ended`.
+/// `work`, `wait`, `io`, `asleep`, `no-processor`, `silent`, `not-sampled`, `died`, `ended`.
 const char* name_of(State state);
 /// One letter of a line of states.
 char letter_of(State state);
+/// Of two ranks' states the one that tells more of what holds the run up: dead, silent, without a processor,
+/// then those who are waited for, then those who wait.
+State worse(State a, State b);
 
 /// A rank in the last interval, or in the run so far.
 struct RankRow {
   std::int32_t rank = -1;  ///< -1: none
   std::string process;     ///< host:pid
+  std::uint64_t key = 0;   ///< of its measurement: no other has it, though host and pid be the same
   State state = State::silent;
   double seconds = 0;
   std::array<double, kShares> share{};  ///< of its seconds, by State; the main thread's

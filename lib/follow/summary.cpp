@@ -143,7 +143,26 @@ std::string whereabouts(const ProcessSums& sums, State state, const LiveTree& tr
   return spot == kNone ? "" : in_words(tree.spots()[spot], tree.code());
 }
 
+State state_of(const ProcessLabel& label, double seconds, State mostly) {
+  if (label.ended) return State::ended;
+  if (label.died) return State::died;
+  if (label.silent) return State::silent;
+  return seconds == 0 ? State::not_sampled : mostly;
+}
+
 }  // namespace
+
+void drop_double_ranks(std::vector<ProcessLabel>& processes) {
+  std::map<std::int32_t, ProcessLabel*> owners;
+  for (ProcessLabel& process : processes) {
+    if (process.rank < 0) continue;
+    const auto [owner, first] = owners.try_emplace(process.rank, &process);
+    if (first) continue;
+    const bool later = process.start_ns > owner->second->start_ns;
+    (later ? *owner->second : process).rank = -1;
+    if (later) owner->second = &process;
+  }
+}
 
 Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, const LiveTree& tree,
                double seconds) {
@@ -154,7 +173,7 @@ Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, con
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const ProcessLabel& label = processes[i];
     if (ranks && label.rank < 0) continue;
-    RankRow row{.rank = label.rank, .process = label.process, .at = {}};
+    RankRow row{.rank = label.rank, .process = label.process, .key = label.key, .at = {}};
     std::array<double, kShares> spent = seconds_of(sums.of(i).main);
     row.seconds = sum(spent);
     for (std::size_t s = 0; s < kShares; ++s) {
@@ -162,7 +181,7 @@ Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, con
       row.share[s] = row.seconds == 0 ? 0 : spent[s] / row.seconds;
     }
     const State mostly = largest(spent);
-    row.state = label.ended ? State::ended : row.seconds == 0 || label.silent ? State::silent : mostly;
+    row.state = state_of(label, row.seconds, mostly);
     if (row.seconds > 0) row.at = whereabouts(sums.of(i), mostly, tree);
     part.ranks.push_back(std::move(row));
   }

@@ -22,8 +22,13 @@ struct Summary {
 struct ProcessLabel {
   std::int32_t rank = -1;
   std::string process;
-  bool ended = false, silent = false;
+  std::uint64_t key = 0;      ///< of its measurement
+  std::int64_t start_ns = 0;  ///< CLOCK_REALTIME
+  bool ended = false, died = false, silent = false;
 };
+
+/// Of several processes with one rank (what it was before an exec) the one that started last has it.
+void drop_double_ranks(std::vector<ProcessLabel>& processes);
 
 /// Makes a part of sums over `seconds`. `processes` in the order of the sums' numbers.
 Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, const LiveTree& tree,

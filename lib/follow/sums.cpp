@@ -11,7 +11,7 @@ Activity activity_of(const Place& place, const measurement::Gain& gain) {
   }
   activity.wait = place.never ? 0 : gain.marked_ns;
   const std::int64_t rest = gain.time_ns - activity.wait;
-  if (gain.blocked && gain.marked_ns == 0) {
+  if (gain.blocked && activity.wait == 0) {  // MPI_Init as well, which is marked and never waiting
     activity.sleep = rest;
   } else {
     activity.run = rest;

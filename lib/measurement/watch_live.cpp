@@ -25,6 +25,13 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 /// Heartbeats come four times a second, of copies every other turn. A process whose last one is older does
 /// not run at present, or its clock is that of another host.
 constexpr std::uint64_t kFresh = kSecond;
+/// A thread that goes on recording is copied so often for a copy during which nothing changed.
+constexpr int kMostCopies = 4;
+/// So many looks in a row modules are tried to be read.
+constexpr std::uint32_t kMostReads = 10;
+/// What a context gains is at most the process's time so far, up to a heartbeat that may be that old, and
+/// never three years.
+constexpr std::uint64_t kLate = 60 * kSecond, kMostGained = 100'000'000 * kSecond;
 
 /// The first words of a header, which hold all that changes often.
 class HeaderStart {
@@ -58,8 +65,11 @@ class HeaderStart {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-std::int64_t difference(std::uint64_t now, std::uint64_t before) {
-  return static_cast<std::int64_t>(now - before);
+ThreadHeader thread_header(const InputFile& file, const std::vector<Block>& blocks) {
+  ThreadHeader head{};
+  file.copy(blocks.front().offset + layout::kThreadHeaderUnit * layout::kUnit,
+            reinterpret_cast<std::byte*>(&head), sizeof head);
+  return head;
 }
 
 }  // namespace
@@ -67,13 +77,15 @@ std::int64_t difference(std::uint64_t now, std::uint64_t before) {
 bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
   HeaderStart start;
   if (!start.read(file)) return false;
+  const auto key = start.word<std::uint64_t>(offsetof(Header, key));
+  if (!host_.empty() && key != process_.key) return false;  // another process's by now
   process_.rank.reset();
   if (start.word<std::uint32_t>(offsetof(Header, rank_set)) != 0)
     process_.rank = start.word<std::int32_t>(offsetof(Header, rank));
   process_.world_size = start.word<std::uint32_t>(offsetof(Header, world_size));
   if (process_.world_size > kMaxRanks || (process_.rank && *process_.rank < 0))
     throw damaged(file.path(), "its rank is none");
-  process_.key = start.word<std::uint64_t>(offsetof(Header, key));
+  process_.key = key;
   process_.pid = start.word<std::uint64_t>(offsetof(Header, pid));
   process_.start_ns = start.word<std::uint64_t>(offsetof(Header, start_ns));
   process_.start_realtime_ns = start.word<std::int64_t>(offsetof(Header, start_realtime_ns));
@@ -86,6 +98,8 @@ bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
   const bool mapped = (flags & layout::kFlagCopied) == 0;
   const bool fresh = here_ns >= process_.heartbeat_ns && here_ns - process_.heartbeat_ns < kFresh;
   process_.now_ns = end_ns != 0 ? end_ns : mapped && fresh ? here_ns : process_.heartbeat_ns;
+  const std::uint64_t lived = process_.now_ns - std::min(process_.start_ns, process_.now_ns);
+  most_gained_ns_ = static_cast<std::int64_t>(std::min(lived, kMostGained - kLate) + kLate);
   const auto stops = start.word<layout::Stops>(offsetof(Header, stops));
   const std::uint64_t running =
       stops.since != 0 && stops.since < process_.now_ns ? stops.since : process_.now_ns;
@@ -111,25 +125,47 @@ void LiveWatch::find_threads(InputFile& file) {
 }
 
 bool LiveWatch::look(Scratch& scratch, std::uint64_t here_ns) {
+  if (!lacks_modules_) forget_gains();
   InputFile file(path_, scratch.window);
   if (!read_header(file, here_ns)) return false;
   if (grew_) find_threads(file);
-  bool lacks_module = host_.empty();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const std::size_t before = threads_[i].contexts.size();
     look_at_thread(file, blocks_.threads[arenas_[i]], i, scratch);
-    for (std::size_t at = before; at < threads_[i].contexts.size(); ++at) {
-      const std::uint32_t module = threads_[i].contexts[at].frame.module;
-      lacks_module = lacks_module || (module != cct::kNoModule && module >= modules_.size());
-    }
+    note_modules(i, before);
   }
-  if (!lacks_module) return true;
-  Reader reader;
-  Measurement& measurement = reader.read(path_, Extent::process);
-  if (measurement.sealed) return true;  // what was looked at lies below the sealed form by now
-  host_ = measurement.process.host;
-  modules_ = std::move(measurement.modules);
+  if (host_.empty() || (modules_needed_ > modules_.size() && modules_needed_ > modules_asked_))
+    read_modules();
   return true;
+}
+
+void LiveWatch::note_modules(std::size_t number, std::size_t first_context) {
+  const std::vector<WatchedContext>& contexts = threads_[number].contexts;
+  for (std::size_t at = first_context; at < contexts.size(); ++at) {
+    const std::uint32_t module = contexts[at].frame.module;
+    if (module != cct::kNoModule) modules_needed_ = std::max(modules_needed_, module + 1);
+  }
+}
+
+/// Where that fails, as it may while the process writes, the next look tries it again. What a whole read does
+/// not hold is lost.
+void LiveWatch::read_modules() {
+  try {
+    Reader reader;
+    Measurement& measurement = reader.read(path_, Extent::process);
+    if (!measurement.sealed) {  // else what was looked at lies below the sealed form by now
+      host_ = measurement.process.host;
+      modules_ = std::move(measurement.modules);
+    }
+    failed_reads_ = 0;
+  } catch (const MeasurementError&) {
+    if (host_.empty()) throw;
+    ++failed_reads_;
+  }
+  lacks_modules_ = failed_reads_ > 0 && failed_reads_ < kMostReads;
+  if (lacks_modules_) return;
+  failed_reads_ = 0;
+  modules_asked_ = modules_needed_;
 }
 
 void LiveWatch::forget_gains() {
@@ -140,16 +176,23 @@ void LiveWatch::look_at_thread(const InputFile& file, const std::vector<Block>& 
                                Scratch& scratch) {
   WatchedThread& thread = threads_[number];
   ThreadState& state = states_[number];
-  thread.gains.clear();
   if (blocks.empty()) return;
-  ThreadHeader head{};
-  file.copy(blocks.front().offset + layout::kThreadHeaderUnit * layout::kUnit,
-            reinterpret_cast<std::byte*>(&head), sizeof head);
+  ThreadHeader head = thread_header(file, blocks);
   if (head.used == 0) return;  // it is just being made
   thread.ordinal = head.ordinal;
   if (!state.seen || head.changes != state.changes) {
+    bool whole = false;
+    for (int copies = 1; !whole; ++copies) {
+      scratch.image.fill(file, blocks, std::uint64_t{head.used} * layout::kUnit);
+      const ThreadHeader now = thread_header(file, blocks);
+      whole = head.changes % 2 == 0 && now.changes == head.changes;
+      if (whole || copies == kMostCopies) break;
+      head = now;
+    }
+    // A wait that the header has as going on may be among the values already. Those who change so often do
+    // not wait for long.
+    if (!whole) head.wait_sequence = 0;
     state.changes = head.changes;
-    scratch.image.fill(file, blocks, std::uint64_t{head.used} * layout::kUnit);
     state.seen = scratch.image.units() >= head.used;  // else again when the rest is found
     grew_ = grew_ || !state.seen;
     if (scratch.image.holds(layout::kRootUnit, 1)) {
@@ -211,15 +254,20 @@ void LiveWatch::read_contexts(const ArenaImage& image, std::size_t number,
   }
 }
 
+/// Negative where a value that was torn is right now.
+std::int64_t LiveWatch::gained(std::uint64_t now, std::uint64_t before) const {
+  return std::clamp(static_cast<std::int64_t>(now - before), -most_gained_ns_, most_gained_ns_);
+}
+
 void LiveWatch::read_cells(const ArenaImage& image, std::size_t number) {
   for (CellState& cell : states_[number].cells) {
     if (!image.holds(cell.unit, cell_units_)) continue;
     const auto raw = image.load<layout::Cell>(cell.unit);
     if (raw.time_ns == cell.time_ns && raw.marked_ns == cell.marked_ns && raw.cpu_ns == cell.cpu_ns) continue;
     threads_[number].gains.push_back({.context = cell.context,
-                                      .time_ns = difference(raw.time_ns, cell.time_ns),
-                                      .marked_ns = difference(raw.marked_ns, cell.marked_ns),
-                                      .cpu_ns = difference(raw.cpu_ns, cell.cpu_ns),
+                                      .time_ns = gained(raw.time_ns, cell.time_ns),
+                                      .marked_ns = gained(raw.marked_ns, cell.marked_ns),
+                                      .cpu_ns = gained(raw.cpu_ns, cell.cpu_ns),
                                       .blocked = raw.blocked != cell.blocked});
     cell.time_ns = raw.time_ns;
     cell.marked_ns = raw.marked_ns;
@@ -236,7 +284,8 @@ void LiveWatch::read_calls(const ArenaImage& image, std::size_t number, NodeInde
        left > 0 && at != state.newest_record && at != kNoNodeIndex && image.holds(at, 2); --left) {
     const auto record = image.load<layout::EpochRecord>(at);
     const std::uint32_t context = context_at(number, record.node);
-    if (epoch_kind(record.kind) == EpochKind::waiting_call && context != kNone)
+    if (epoch_kind(record.kind) == EpochKind::waiting_call && context != kNone &&
+        state.records.size() < kEpochRecords)
       state.records.push_back({.context = context, .unit = at});
     at = record.next;
   }
@@ -257,7 +306,7 @@ void LiveWatch::charge_open_wait(const ThreadHeader& head, std::size_t number) {
   const std::uint32_t context = context_at(number, head.wait_node);
   if (head.wait_sequence % 2 != 0 && context != kNone && head.wait_enter_ns < sampled_until_ns_) {
     now = {.context = context,
-           .ns = difference(sampled_until_ns_, head.wait_enter_ns),
+           .ns = gained(sampled_until_ns_, head.wait_enter_ns),
            .marked = wait_kind(head.wait_mark) != WaitKind::none};
   }
   const auto gain = [&](const OpenCharge& charge, std::int64_t ns) {

@@ -73,14 +73,17 @@ class LiveWatch {
   [[nodiscard]] const std::string& path() const { return path_; }
 
   /// Looks at the file. `here_ns`: CLOCK_MONOTONIC, where the process may be one of this host; else 0. False:
-  /// it is no live measurement (any more); all is as it was at the look before. Throws MeasurementError where
-  /// it cannot be read or is damaged.
+  /// it is no live measurement (any more), or that of another process. Throws MeasurementError where it
+  /// cannot be read or is damaged. Even then gains are what was gained since the look before.
   bool look(Scratch& scratch, std::uint64_t here_ns);
 
   [[nodiscard]] const WatchedProcess& process() const { return process_; }
   [[nodiscard]] const std::string& host() const { return host_; }
   [[nodiscard]] const std::vector<Module>& modules() const { return modules_; }
   [[nodiscard]] const std::vector<WatchedThread>& threads() const { return threads_; }
+  /// Whether contexts are of modules that could not be read yet: they are tried again at the next look, and
+  /// gains add up until then.
+  [[nodiscard]] bool lacks_modules() const { return lacks_modules_; }
   /// Nothing was gained: what look() found last was taken in.
   void forget_gains();
 
@@ -121,6 +124,9 @@ class LiveWatch {
   void add_context(const ArenaImage& image, std::size_t number, NodeIndex unit, std::uint32_t parent);
   void read_cells(const ArenaImage& image, std::size_t number);
   void read_calls(const ArenaImage& image, std::size_t number, NodeIndex newest);
+  void note_modules(std::size_t number, std::size_t first_context);
+  void read_modules();
+  [[nodiscard]] std::int64_t gained(std::uint64_t now, std::uint64_t before) const;
   void charge_open_wait(const layout::ThreadHeader& head, std::size_t number);
   [[nodiscard]] std::uint32_t context_at(std::size_t number, NodeIndex unit) const {
     const std::vector<std::uint32_t>& contexts = states_[number].context_of;
@@ -131,11 +137,16 @@ class LiveWatch {
   WatchedProcess process_;
   std::string host_;
   std::vector<Module> modules_;
+  std::uint32_t modules_needed_ = 0;  ///< by contexts that are known
+  std::uint32_t modules_asked_ = 0;   ///< what that was when they were read, or given up
+  std::uint32_t failed_reads_ = 0;    ///< of modules, one after the other
+  bool lacks_modules_ = false;
   BlockMap blocks_;
   std::uint64_t blocks_size_ = 0;  ///< of the file when they were looked for
   std::uint32_t threads_said_ = 0;
   std::uint32_t cell_units_ = 0;
   std::uint64_t sampled_until_ns_ = 0;  ///< now, on the clock of waits
+  std::int64_t most_gained_ns_ = 0;     ///< of one context: more is damage
   bool grew_ = true;                    ///< an arena may have more blocks than are known
   std::vector<std::uint32_t> arenas_;   ///< of threads_, their index in the file
   std::vector<WatchedThread> threads_;

@@ -4,10 +4,12 @@
 #include "stacks/processes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <elf.h>
@@ -27,6 +29,14 @@ std::string name_space(const std::string& process) {
   return std::filesystem::read_symlink("/proc/" + process + "/ns/mnt", error).string();
 }
 
+/// A device's memory: reading it may have effects. Shared memory and large pages are memory like others.
+bool is_of_device(std::string_view path) {
+  constexpr std::array<std::string_view, 3> kMemory = {"/dev/shm/", "/dev/zero", "/dev/hugepages/"};
+  return path.starts_with("/dev/") && std::ranges::none_of(kMemory, [path](std::string_view beginning) {
+           return path.starts_with(beginning);
+         });
+}
+
 std::optional<Mapping> parse_mapping(const std::string& line) {
   std::istringstream fields(line);
   Mapping mapping;
@@ -37,9 +47,10 @@ std::optional<Mapping> parse_mapping(const std::string& line) {
       mapping.begin >= mapping.end || rights.size() < 3)
     return std::nullopt;
   std::getline(fields >> std::ws, mapping.path);
-  mapping.readable = rights[0] == 'r';
+  const bool of_device = is_of_device(mapping.path);
+  mapping.readable = rights[0] == 'r' && !of_device;
   mapping.writable = rights[1] == 'w';
-  mapping.of_file = mapping.path.starts_with('/') || mapping.path == "[vdso]";
+  mapping.of_file = (mapping.path.starts_with('/') && !of_device) || mapping.path == "[vdso]";
   return mapping;
 }
 
@@ -121,6 +132,8 @@ std::optional<std::uint64_t> AddressSpace::lasting_word(std::uint64_t address) {
 }
 
 std::optional<std::uint64_t> AddressSpace::word(std::uint64_t address) const {
+  const Mapping* const mapping = mapping_at(address);
+  if (mapping != nullptr && !mapping->readable) return std::nullopt;
   return value_at<std::uint64_t>(address);
 }
 

@@ -21,7 +21,8 @@ namespace culprit::stacks {
 /// One line of /proc/PID/maps.
 struct Mapping {
   std::uint64_t begin = 0, end = 0, offset = 0;
-  bool readable = false, writable = false;
+  bool readable = false;  ///< and no device's
+  bool writable = false;
   bool of_file = false;  ///< or the kernel's code page
   std::string path;
 };

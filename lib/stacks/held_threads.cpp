@@ -12,7 +12,8 @@
 // remembers.
 //
 // Sleeping system calls go on by themselves, but for some that the kernel ends with EINTR (may_restart):
-// their result is changed so that the kernel begins them again.
+// their result is changed so that the kernel begins them again. Signals that a program ignores end them too:
+// to a thread that is traced the kernel delivers these.
 //
 // A thread that does not stop in time, since it waits for a disk, say, is let go when it does; at the latest
 // when the calling thread of this program ends.
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <set>
 #include <utility>
@@ -44,6 +46,10 @@ constexpr std::uint64_t kPatienceAsleep = 20 * kMillisecond;
 constexpr std::uint64_t kBetween = 20 * kMicrosecond, kBetweenLater = 500 * kMicrosecond;
 /// Threads that are asked to stop at one time: the more, the longer the last one waits to be copied.
 constexpr std::size_t kTogether = 32;
+/// Bytes of copies that are kept before they are handed on.
+constexpr std::size_t kMostCopies = std::size_t{64} << 20U;
+/// How long late threads are waited for at the end: they may only lack a processor.
+constexpr std::uint64_t kPatienceAtEnd = 100 * kMillisecond;
 constexpr int kRounds = 2;  // the second one for threads that began meanwhile
 /// Of a stack, from its pointer on: all that programs use but for those that recurse very deeply.
 constexpr std::size_t kMostStack = std::size_t{1} << 20U;
@@ -67,12 +73,12 @@ void pause_for(std::uint64_t ns) {
 /// signal(7), "Interruption of system calls and library functions by stop signals"; of sockets those with a
 /// time limit.
 bool may_restart(unsigned long long call) {
-  constexpr std::array<unsigned long long, 23> kCalls = {
-      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,   SYS_semtimedop,
-      SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,    SYS_readv,
-      SYS_write,           SYS_writev,       SYS_recvfrom,      SYS_recvmsg, SYS_recvmmsg,
-      SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,      SYS_accept,  SYS_accept4,
-      SYS_connect,         SYS_getrandom,    SYS_msgrcv};
+  constexpr std::array<unsigned long long, 24> kCalls = {
+      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop,
+      SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,          SYS_readv,
+      SYS_write,           SYS_writev,       SYS_recvfrom,      SYS_recvmsg,       SYS_recvmmsg,
+      SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,      SYS_accept,        SYS_accept4,
+      SYS_connect,         SYS_getrandom,    SYS_msgrcv,        SYS_io_uring_enter};
   return std::ranges::find(kCalls, call) != kCalls.end();
 }
 
@@ -87,12 +93,46 @@ void restart_call(pid_t tid, const user_regs_struct& registers) {
   ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
 }
 
-/// Stopped since we asked, and not by a signal.
+/// Stopped for a signal that is about to be delivered.
+bool is_for_signal(int status) {
+  return status >> kEventShift == 0;
+}
+
+/// Stopped on our account: since we asked, or by a signal that without us it may not have noticed. Not by
+/// SIGSTOP and the like.
 bool is_of_ours(int status) {
-  return status >> kEventShift == PTRACE_EVENT_STOP && (status & kSignalMask) == SIGTRAP;
+  return is_for_signal(status) ||
+         (status >> kEventShift == PTRACE_EVENT_STOP && (status & kSignalMask) == SIGTRAP);
+}
+
+bool is_uninterruptible(pid_t pid, pid_t tid) {
+  const auto thread = find_thread(pid, tid);
+  return thread && thread->state == 'D';
+}
+
+/// Why a thread has not stopped.
+MissedThread missed(pid_t pid, pid_t tid) {
+  using Why = MissedThread::Why;
+  return {is_uninterruptible(pid, tid) ? Why::uninterruptible : Why::no_answer, tid};
+}
+
+sigset_t terminal_stops() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
+  return signals;
 }
 
 }  // namespace
+
+StopsLater::StopsLater() {
+  const sigset_t signals = terminal_stops();
+  pthread_sigmask(SIG_BLOCK, &signals, &before_);
+}
+
+StopsLater::~StopsLater() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 Holder::Answer Holder::answer_of(pid_t tid, int& status) {
   siginfo_t info{};
@@ -110,16 +150,15 @@ Holder::Answer Holder::answer_of(pid_t tid, int& status) {
 }
 
 /// With the signal that it stopped for. One that was killed meanwhile has to be waited for.
-void Holder::let_go(pid_t tid, int status) {
-  const bool signal = status >> kEventShift == 0;
-  if (ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal ? status & kSignalMask : 0)) != 0)
-    late_.push_back(tid);
+void Holder::let_go(const Asked& asked, int status) {
+  const long signal = is_for_signal(status) ? status & kSignalMask : 0;
+  if (ptrace(PTRACE_DETACH, asked.tid, nullptr, signal) != 0) late_.push_back(asked);
 }
 
 /// Appends the thread where it may be asked to stop now.
 void Holder::seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held) {
-  if (std::ranges::find(late_, tid) != late_.end()) {
-    held.missed.push_back({MissedThread::Why::uninterruptible, tid});
+  if (std::ranges::find(late_, tid, &Asked::tid) != late_.end()) {
+    held.missed.push_back(missed(pid, tid));
     return;
   }
   const std::uint64_t before = now_ns();
@@ -129,7 +168,7 @@ void Holder::seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held)
     if (error != ESRCH && thread && thread->state != 'Z' && thread->state != 'X') held.refused = error;
     return;
   }
-  seized.push_back({.tid = tid, .runs_ns = before, .done = false});
+  seized.push_back({.pid = pid, .tid = tid, .runs_ns = before, .done = false});
 }
 
 /// Of a thread that has stopped; returns false where it has not.
@@ -161,7 +200,7 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
     thread.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(size));
     (*visit_)(thread);
   }
-  let_go(asked.tid, status);
+  let_go(asked, status);
   held.longest_stop_ns = std::max(held.longest_stop_ns, now_ns() - asked.runs_ns);
   if (visit_ != nullptr) return true;
   if (known) {
@@ -173,27 +212,21 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
   return true;
 }
 
-void Holder::give_up(pid_t pid, std::span<const Asked> asked, Held& held) {
+void Holder::give_up(std::span<const Asked> asked, Held& held) {
   for (const Asked& each : asked) {
     if (each.done) continue;
-    const auto thread = find_thread(pid, each.tid);
-    const bool asleep = thread && thread->state == 'D';
-    held.missed.push_back(
-        {asleep ? MissedThread::Why::uninterruptible : MissedThread::Why::no_answer, each.tid});
-    late_.push_back(each.tid);
+    held.missed.push_back(missed(each.pid, each.tid));
+    late_.push_back(each);
   }
 }
 
 /// Whether waiting on is of use: a thread that is uninterruptible may stay so for minutes.
-bool Holder::are_all_asleep(pid_t pid, std::span<const Asked> asked) {
-  return std::ranges::all_of(asked, [pid](const Asked& each) {
-    if (each.done) return true;
-    const auto thread = find_thread(pid, each.tid);
-    return thread && thread->state == 'D';
-  });
+bool Holder::are_all_asleep(std::span<const Asked> asked) {
+  return std::ranges::all_of(
+      asked, [](const Asked& each) { return each.done || is_uninterruptible(each.pid, each.tid); });
 }
 
-void Holder::stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memory, Held& held) {
+void Holder::stop_and_copy(std::span<Asked> asked, AddressSpace& memory, Held& held) {
   const std::uint64_t begin = now_ns();
   const std::size_t known = held.threads.size();
   for (Asked& each : asked) {
@@ -205,15 +238,17 @@ void Holder::stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memo
   std::size_t left = asked.size();
   while (left != 0) {
     const std::size_t before = left;
+    let_late_ones_go();
     for (Asked& each : asked) {
       if (!each.done && copy(each, memory, held)) --left;
     }
     if (left == 0) break;
     const std::uint64_t passed = now_ns() - begin;
-    if (passed > kPatience || (passed > kPatienceAsleep && are_all_asleep(pid, asked))) break;
+    if (passed > kPatience || (passed > kPatienceAsleep && are_all_asleep(asked))) break;
     if (left == before) pause_for(passed < kMillisecond ? kBetween : kBetweenLater);
   }
-  give_up(pid, asked, held);
+  give_up(asked, held);
+  held.longest_stop_ns = std::max(held.longest_stop_ns, take_late_stop_ns());
   const auto begun =
       held.threads.begin() + static_cast<std::ptrdiff_t>(known);  // copied in the order of stops
   std::sort(begun, held.threads.end(), [&](const ThreadCopy& a, const ThreadCopy& b) {
@@ -222,7 +257,7 @@ void Holder::stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memo
 }
 
 /// A thread that is traced stops for any signal, so none is seized before its turn.
-Held Holder::look(pid_t pid, AddressSpace& memory) {
+Held Holder::look(pid_t pid, AddressSpace& memory, const std::function<void(Held&)>& take) {
   Held held;
   buffer_.resize(kMostStack);
   let_late_ones_go();
@@ -238,12 +273,22 @@ Held Holder::look(pid_t pid, AddressSpace& memory) {
       for (std::size_t i = first; i < std::min(first + kTogether, threads.size()); ++i)
         seize(pid, threads[i], asked, held);
       any = any || !asked.empty();
-      stop_and_copy(pid, asked, memory, held);
+      stop_and_copy(asked, memory, held);
+      std::size_t bytes = 0;
+      for (const ThreadCopy& copy : held.threads) bytes += copy.bytes.size();
+      if (bytes > kMostCopies) hand_on(held, take);
     }
   }
+  hand_on(held, take);
   held.gone = !any && held.refused == 0 && held.missed.empty();
   if (any) held.refused = 0;  // some may be looked at
   return held;
+}
+
+void Holder::hand_on(Held& held, const std::function<void(Held&)>& take) {
+  take(held);
+  held.threads.clear();
+  held.remapped = false;
 }
 
 void Holder::visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threads, Held& held,
@@ -252,34 +297,50 @@ void Holder::visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threa
   for (const pid_t tid : threads) {
     std::vector<Asked> asked;
     seize(pid, tid, asked, held);
-    stop_and_copy(pid, asked, memory, held);
+    stop_and_copy(asked, memory, held);
   }
   visit_ = nullptr;
 }
 
 void Holder::let_late_ones_go() {
-  const std::vector<pid_t> late = std::exchange(late_, {});
-  for (const pid_t tid : late) {
+  for (Asked& late : std::exchange(late_, {})) {
     int status = 0;
-    const Answer answer = answer_of(tid, status);
+    const std::uint64_t before = now_ns();
+    const Answer answer = answer_of(late.tid, status);
+    if (answer == Answer::none) {
+      late.runs_ns = before;
+      late_.push_back(late);
+    }
+    if (answer != Answer::stopped) continue;
     user_regs_struct registers{};
     iovec all{.iov_base = &registers, .iov_len = sizeof registers};
-    if (answer == Answer::stopped) {
-      const bool got =
-          ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &all) == 0 && all.iov_len == sizeof registers;
-      if (got && is_of_ours(status)) restart_call(tid, registers);
-      let_go(tid, status);
-    }
-    if (answer == Answer::none) late_.push_back(tid);
+    const bool got = ptrace(PTRACE_GETREGSET, late.tid, NT_PRSTATUS, &all) == 0;
+    if (got && all.iov_len == sizeof registers && is_of_ours(status)) restart_call(late.tid, registers);
+    let_go(late, status);
+    late_stop_ns_ = std::max(late_stop_ns_, now_ns() - late.runs_ns);
   }
 }
 
+std::uint64_t Holder::take_late_stop_ns() {
+  return std::exchange(late_stop_ns_, 0);
+}
+
 void Holder::wait(std::uint64_t ns) {
+  const sigset_t signals = terminal_stops();
   const std::uint64_t end = now_ns() + ns;
   for (std::uint64_t now = now_ns(); now < end; now = now_ns()) {
     let_late_ones_go();
-    pause_for(late_.empty() ? end - now : std::min<std::uint64_t>(end - now, 2 * kMillisecond));
+    const bool free = late_.empty();  // and this program may be stopped without harm
+    if (free) pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    pause_for(free ? end - now : std::min<std::uint64_t>(end - now, 2 * kMillisecond));
+    if (free) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   }
+}
+
+void Holder::finish() {
+  const std::uint64_t end = now_ns() + kPatienceAtEnd;
+  for (let_late_ones_go(); !are_all_asleep(late_) && now_ns() < end; let_late_ones_go())
+    pause_for(kBetweenLater);
 }
 
 }  // namespace culprit::stacks

@@ -2,6 +2,7 @@
 
 #include "stacks/address_space.hpp"
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,40 +39,61 @@ struct Held {
   int refused = 0;                    ///< errno where no thread may be looked at
 };
 
+/// While it lives, the calling thread and those that it starts do not take the stops of a terminal (Ctrl-Z).
+/// Threads that this program has stopped would wait with it.
+class StopsLater {
+ public:
+  StopsLater();
+  ~StopsLater();
+  StopsLater(const StopsLater&) = delete;
+  StopsLater& operator=(const StopsLater&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 /// Stops threads of other processes for some microseconds each. One per thread of ours: the kernel knows who
 /// traces by thread, and lets all go whose tracer ends, however it ends.
 class Holder {
  public:
   /// Stops the threads of a process together (of very many, in groups), copies registers and stacks, and lets
-  /// each go as soon as it is copied. `memory` is that process's.
-  Held look(pid_t pid, AddressSpace& memory);
+  /// each go as soon as it is copied. `memory` is that process's. `take` gets the copies, of very many
+  /// threads in several calls: only then `threads` and `remapped` hold anything.
+  Held look(pid_t pid, AddressSpace& memory, const std::function<void(Held&)>& take);
   /// Stops these threads only, one after the other, and calls `visit` for each while it is stopped: of a few
   /// that a copy does not suffice for.
   void visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threads, Held& held,
              const std::function<void(const ThreadCopy&)>& visit);
-  /// Waits, and lets threads go that were asked to stop and do so only now.
+  /// Waits, and lets threads go that were asked to stop and do so only now. Where there are none, a terminal
+  /// may stop this program meanwhile (StopsLater).
   void wait(std::uint64_t ns);
+  /// Waits a short time for those that are left, but for uninterruptible ones.
+  void finish();
+  /// How long such a late thread was stopped, at most, since the last call of this or of `look`; nanoseconds.
+  std::uint64_t take_late_stop_ns();
 
  private:
   enum class Answer : std::uint8_t { none, stopped, gone };
   /// A thread that was asked to stop.
   struct Asked {
-    pid_t tid = 0;
+    pid_t pid = 0, tid = 0;
     std::uint64_t runs_ns = 0;  ///< when it was last known not to have stopped
     bool done = false;
   };
 
   static Answer answer_of(pid_t tid, int& status);
-  void let_go(pid_t tid, int status);
+  void let_go(const Asked& asked, int status);
   void seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held);
   bool copy(Asked& asked, AddressSpace& memory, Held& held);
-  static bool are_all_asleep(pid_t pid, std::span<const Asked> asked);
-  void stop_and_copy(pid_t pid, std::span<Asked> asked, AddressSpace& memory, Held& held);
-  void give_up(pid_t pid, std::span<const Asked> asked, Held& held);
+  static bool are_all_asleep(std::span<const Asked> asked);
+  void stop_and_copy(std::span<Asked> asked, AddressSpace& memory, Held& held);
+  void give_up(std::span<const Asked> asked, Held& held);
+  static void hand_on(Held& held, const std::function<void(Held&)>& take);
   void let_late_ones_go();
 
   const std::function<void(const ThreadCopy&)>* visit_ = nullptr;
-  std::vector<pid_t> late_;  ///< asked to stop, and not waited for any more
+  std::vector<Asked> late_;  ///< not waited for any more
+  std::uint64_t late_stop_ns_ = 0;
   std::vector<std::byte> buffer_;
 };
 

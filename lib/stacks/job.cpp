@@ -105,7 +105,9 @@ std::string elsewhere_note(const std::vector<Numbered>& numbered, std::size_t he
                              : numbered.front().open_mpi ? "orted"
                                                          : "hydra_pmi_proxy";
   return std::to_string(ranks - here) + " of " + std::to_string(ranks) +
-         " ranks run on other hosts (on each of them: viewer-cli stacks --job $(pgrep -n -x " + daemon + "))";
+         " ranks are not here: they have ended, or run on other hosts (on each of them: viewer-cli stacks "
+         "--job $(pgrep -n -x " +
+         daemon + "))";
 }
 
 /// Throws where the environments of processes below `root` may not be read.
@@ -134,11 +136,12 @@ std::uint64_t read_clock(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Whether the process that was measured lives; one that started later has its number by chance.
+/// Whether the process that was measured lives; one that started later, or of a container with numbers of its
+/// own, has its number by chance.
 bool lives(const measurement::ProcessInfo& measured) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const auto process = find_process(static_cast<pid_t>(measured.pid));
-  if (!process) return false;
+  if (!process || !is_measured(process->pid)) return false;
   const auto per_second = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_CLK_TCK)));
   const std::uint64_t started = process->start * (kSecond / per_second);
   const std::uint64_t asleep = read_clock(CLOCK_BOOTTIME) - read_clock(CLOCK_MONOTONIC);

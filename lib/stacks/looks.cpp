@@ -12,11 +12,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <future>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -46,12 +46,13 @@ class Subject {
   [[nodiscard]] bool seen() const { return !threads_.empty(); }
   [[nodiscard]] const std::vector<cct::ModuleKey>& modules() const { return modules_; }
 
-  /// Of each thread, in the order of their start: the raw path of each look, null where it was not seen.
-  using Sightings = std::map<std::size_t, RawPath>;
+  /// The path of each look that saw a thread.
+  using Sightings = std::map<std::size_t, const RawPath*>;
   struct Thread {
     pid_t tid = 0;
     Sightings looks;
-    user_regs_struct registers{};  ///< of the last look
+    user_regs_struct registers{};  ///< of the last look that saw it
+    std::size_t last = 0;          ///< the number of that look
     bool busy = false;
   };
   [[nodiscard]] const std::vector<Thread>& threads() const { return threads_; }
@@ -66,7 +67,8 @@ class Subject {
   std::string label_;
   AddressSpace memory_;
   Walker walker_;
-  std::vector<Thread> threads_;
+  std::vector<Thread> threads_;  ///< in the order of their start
+  std::set<RawPath> paths_;      ///< each once
   std::vector<cct::ModuleKey> modules_;
   std::map<cct::ModuleKey, std::uint32_t> numbers_;
   bool over_ = false;  ///< it has ended, or may not be looked at
@@ -112,19 +114,20 @@ void Subject::say_missed(const std::vector<MissedThread>& missed, Observation& f
 
 void Subject::look(Holder& holder, std::size_t number, Observation& found) {
   if (over_) return;
-  Held held = holder.look(target_.pid, memory_);
-  if (held.remapped) walker_.forget();
+  std::vector<pid_t> starved;
+  Held held = holder.look(target_.pid, memory_, [&](Held& part) {
+    if (part.remapped) walker_.forget();
+    for (const ThreadCopy& copy : part.threads) {
+      const Walk walk = walker_.walk(copy);
+      if (walk.starved) starved.push_back(copy.tid);
+      note(copy, walk, number);
+    }
+  });
   if (held.refused != 0 || held.gone) {
     over_ = true;
     if (held.refused != 0) found.unseen.push_back(explain_refusal(target_.pid, held.refused));
     if (held.gone && threads_.empty()) found.unseen.push_back(label_ + ": has ended (look at others)");
     return;
-  }
-  std::vector<pid_t> starved;
-  for (const ThreadCopy& copy : held.threads) {
-    const Walk walk = walker_.walk(copy);
-    if (walk.starved) starved.push_back(copy.tid);
-    note(copy, walk, number);
   }
   holder.visit(target_.pid, memory_, starved, held,
                [&](const ThreadCopy& copy) { note(copy, walker_.walk_stopped(copy), number); });
@@ -132,17 +135,27 @@ void Subject::look(Holder& holder, std::size_t number, Observation& found) {
   found.stops_ns[number] = std::max(found.stops_ns[number], held.longest_stop_ns);
 }
 
+/// Whether a thread may not have run in between. Other registers change when a call begins again.
+bool is_same_state(const user_regs_struct& a, const user_regs_struct& b) {
+  const auto kept = [](const user_regs_struct& all) {
+    return std::array{all.rip, all.rsp, all.rbp, all.rbx, all.r12, all.r13, all.r14, all.r15};
+  };
+  return kept(a) == kept(b);
+}
+
 /// Of two walks in one look the later one counts.
 void Subject::note(const ThreadCopy& copy, const Walk& walk, std::size_t number) {
   auto thread = std::ranges::find(threads_, copy.tid, &Thread::tid);
   if (thread == threads_.end()) {
     thread = threads_.insert(threads_.end(),
-                             {.tid = copy.tid, .looks = {}, .registers = copy.registers, .busy = false});
-  } else if (std::memcmp(&thread->registers, &copy.registers, sizeof copy.registers) != 0) {
+                             {.tid = copy.tid, .looks = {}, .registers = {}, .last = number, .busy = false});
+  } else if (thread->last != number && !is_same_state(thread->registers, copy.registers)) {
     thread->busy = true;
-    thread->registers = copy.registers;
   }
-  thread->looks.insert_or_assign(number, raw_path(walk, copy.tid == target_.pid));
+  thread->registers = copy.registers;
+  thread->last = number;
+  const auto path = paths_.insert(raw_path(walk, copy.tid == target_.pid)).first;
+  thread->looks.insert_or_assign(number, &*path);
 }
 
 std::string own_host() {
@@ -156,10 +169,16 @@ using Subjects = std::vector<std::unique_ptr<Subject>>;
 /// What is traced belongs to the thread that traces; when that ends, the kernel lets all go.
 void look_at_all(Subjects& subjects, const Options& options, Observation& found) {
   Holder holder;
+  const auto count_late = [&](std::uint64_t& stop) { stop = std::max(stop, holder.take_late_stop_ns()); };
   for (std::size_t number = 0; number < options.looks; ++number) {
-    if (number != 0) holder.wait(static_cast<std::uint64_t>(options.every_s * 1e9));
+    if (number != 0) {
+      holder.wait(static_cast<std::uint64_t>(options.every_s * 1e9));
+      count_late(found.stops_ns[number - 1]);
+    }
     for (const auto& subject : subjects) subject->look(holder, number, found);
   }
+  holder.finish();
+  if (!found.stops_ns.empty()) count_late(found.stops_ns.back());
 }
 
 /// What we preload is not the program's, nor are threads that run nothing else.
@@ -188,18 +207,13 @@ class Attribution {
 
  private:
   using Key = std::pair<const Subject*, const RawPath*>;
-  struct Less {
-    bool operator()(const Key& a, const Key& b) const {
-      return a.first != b.first ? a.first < b.first : *a.second < *b.second;
-    }
-  };
 
   void gather() {
     for (const auto& subject : subjects_) {
       for (const auto& thread : subject->threads()) {
         for (const auto& [number, path] : thread.looks) {
-          const auto [entry, fresh] = ids_.try_emplace({subject.get(), &path});
-          if (fresh) entry->second = places_.add(path.frames, subject->modules());
+          const auto [entry, fresh] = ids_.try_emplace({subject.get(), path});
+          if (fresh) entry->second = places_.add(path->frames, subject->modules());
         }
       }
     }
@@ -226,7 +240,7 @@ class Attribution {
       std::vector<std::size_t> seen(found_.looks, kNotSeen);
       std::size_t any = kNotSeen;
       for (const auto& [number, path] : thread.looks) {
-        seen[number] = path_number(subject, path);
+        seen[number] = path_number(subject, *path);
         if (any == kNotSeen) any = seen[number];
       }
       if (any == kNotSeen) continue;
@@ -244,7 +258,7 @@ class Attribution {
   const Subjects& subjects_;
   Observation& found_;
   stuck::Places places_{stuck::Depth::whole};
-  std::map<Key, stuck::Places::PathId, Less> ids_;
+  std::map<Key, stuck::Places::PathId> ids_;
   std::map<stuck::Places::PathId, std::size_t> numbers_;
 };
 
@@ -256,7 +270,10 @@ Observation look(const std::vector<Target>& targets, const Options& options) {
   found.stops_ns.resize(options.looks);
   Subjects subjects;
   for (const Target& target : targets) subjects.push_back(std::make_unique<Subject>(target));
-  std::async(std::launch::async, [&] { look_at_all(subjects, options, found); }).get();
+  {
+    const StopsLater all_threads;  // the one that looks begins as this one is
+    std::async(std::launch::async, [&] { look_at_all(subjects, options, found); }).get();
+  }
   Attribution(subjects, found).run();
   return found;
 }

@@ -59,6 +59,17 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
   return numbers;
 }
 
+/// Whether a file of /proc/PID/maps has a name that begins so.
+bool has_loaded(const std::string& maps, std::string_view beginning) {
+  std::istringstream lines(maps);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t slash = line.rfind('/');
+    if (slash != std::string::npos && std::string_view(line).substr(slash + 1).starts_with(beginning))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path) {
@@ -127,12 +138,18 @@ std::optional<std::int32_t> ranks_of_job(const Environment& environment) {
 }
 
 bool uses_mpi(pid_t pid) {
-  std::istringstream maps(read_text(of_process(pid, "maps")));
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t slash = line.rfind('/');
-    if (slash != std::string::npos && line.compare(slash + 1, 6, "libmpi") == 0) return true;
-  }
-  return false;
+  return has_loaded(read_text(of_process(pid, "maps")), "libmpi");
+}
+
+bool is_measured(pid_t pid) {
+  const std::string maps = read_text(of_process(pid, "maps"));
+  return maps.empty() || has_loaded(maps, "libculprit");
+}
+
+bool is_of_kernel(pid_t pid) {
+  constexpr pid_t kParent = 2;  // kthreadd
+  const auto process = find_process(pid);
+  return process && (pid == kParent || process->parent == kParent) && status_field(pid, "VmSize").empty();
 }
 
 std::string status_field(pid_t pid, std::string_view name) {

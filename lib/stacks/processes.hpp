@@ -48,6 +48,10 @@ std::optional<std::int32_t> ranks_of_job(const Environment& environment);
 
 /// Whether it has loaded an MPI library.
 bool uses_mpi(pid_t pid);
+/// Whether it has loaded the library that measures; true where its mappings may not be read.
+bool is_measured(pid_t pid);
+/// Whether it is a thread of the kernel, which has no memory of its own.
+bool is_of_kernel(pid_t pid);
 
 /// A field of /proc/PID/status, without its name: `Uid`, `TracerPid`.
 std::string status_field(pid_t pid, std::string_view name);

@@ -62,6 +62,9 @@ std::string reason(pid_t pid) {
 }  // namespace
 
 std::string explain_refusal(pid_t pid, int error) {
+  if (is_of_kernel(pid))
+    return label_of(pid) +
+           ": a thread of the kernel, which runs no program (give numbers of other processes)";
   if (error == EPERM || error == EACCES) return label_of(pid) + ": not permitted: " + reason(pid);
   return label_of(pid) + ": cannot be traced: " + std::strerror(error) +
          " (run viewer-cli on the process's host, outside of emulators)";

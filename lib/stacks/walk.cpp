@@ -1,6 +1,6 @@
 // libunwind's remote interface on a copy: it asks for registers, memory and unwind information by functions
 // of ours. Registers and the stack are those of the copy. Code, .eh_frame_hdr and .eh_frame are read from the
-// process thatgoes on meanwhile: these do not change. A path that needs other memory (another stack that a
+// process that goes on meanwhile: these do not change. A path that needs other memory (another stack that a
 // signal handler runs on, the far end of a stack with large arrays) is cut there, and its thread is to be
 // walked while it is stopped.
 #include "stacks/walk.hpp"
@@ -26,6 +26,7 @@ struct Walker::State {
   AddressSpace& memory;
   const ThreadCopy* thread = nullptr;
   bool stopped = false, starved = false;
+  bool unknown = false;  ///< code without unwind information, since the last step
   unw_addr_space_t space = nullptr;
 };
 
@@ -53,11 +54,19 @@ State& state_of(void* argument) {
   return *static_cast<State*>(argument);
 }
 
+/// The dynamic loader: its first function has no unwind information, and is where a process begins.
+bool is_loader(const LoadedModule* module) {
+  return module != nullptr && module->key.path.substr(module->key.path.rfind('/') + 1).starts_with("ld-");
+}
+
 template <class State>
 int find_procedure(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* found, int wants_details,
                    void* argument) {
   const LoadedModule* const module = state_of<State>(argument).memory.module_at(address);
-  if (module == nullptr || module->table == 0) return -UNW_ENOINFO;
+  if (module == nullptr || module->table == 0) {
+    state_of<State>(argument).unknown = !is_loader(module);
+    return -UNW_ENOINFO;
+  }
   unw_dyn_info_t information{};
   information.format = UNW_INFO_FORMAT_REMOTE_TABLE;
   information.start_ip = module->begin;
@@ -65,7 +74,10 @@ int find_procedure(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* 
   information.u.rti.segbase = module->table;
   information.u.rti.table_data = module->first_entry;
   information.u.rti.table_len = module->entries;  // of 8 bytes each, which is also the unit
-  return _Ux86_64_dwarf_search_unwind_table(space, address, &information, found, wants_details, argument);
+  const int result =
+      _Ux86_64_dwarf_search_unwind_table(space, address, &information, found, wants_details, argument);
+  if (result == -UNW_ENOINFO) state_of<State>(argument).unknown = !is_loader(module);
+  return result;
 }
 
 void put_information(unw_addr_space_t /*space*/, unw_proc_info_t* /*information*/, void* /*argument*/) {}
@@ -154,17 +166,18 @@ Walk Walker::walk_on(const ThreadCopy& thread) {
   bool interrupted = unw_is_signal_frame(&cursor) > 0;
   unw_word_t last = thread.registers.rsp;
   while (walk.steps.size() < kMaxDepth) {
+    state_->unknown = false;  // libunwind then guesses, and may take it for the end
     const int moved = unw_step(&cursor);
     unw_word_t address = 0;
     unw_word_t stack = 0;
     if (moved <= 0) {
-      walk.whole = moved == 0;
+      walk.whole = moved == 0 && !state_->unknown;
       break;
     }
     if (unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &stack) != 0)
       break;
     if (address == 0) {
-      walk.whole = true;
+      walk.whole = !state_->unknown;
       break;
     }
     if (stack <= last && !interrupted) break;  // leads nowhere

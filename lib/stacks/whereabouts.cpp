@@ -1,8 +1,8 @@
-// A thread stands where all looks show the same path, down to what the program has called of MPI or of the
-// system: what happens inside of that call is the system's affair. (A program may have come back to the same
-// place meanwhile: two looks cannot tell, three seldom err.) Where the program's own code is innermost and
-// registers change, it runs in a short loop. Of a thread that moves the innermost function is told that it
-// was in all the time.
+// A thread stands where all looks that saw it show the same path, down to what the program has called of MPI
+// or of the system: what happens inside of that call is the system's affair. (A program may have come back to
+// the same place meanwhile: two looks cannot tell, three seldom err.) Where the program's own code is
+// innermost and registers change, it runs in a short loop. Of a thread that moves the innermost function is
+// told that it was in all the time.
 #include "stacks/whereabouts.hpp"
 
 #include "stacks/tree.hpp"
@@ -39,22 +39,19 @@ Whereabouts place_of_thread(const Observation& observation, std::size_t location
   Whereabouts found;
   found.main = observation.locations[location].thread == 0;
   std::vector<Frame> common;
-  bool first = true;
+  std::size_t looks = 0;
   for (const std::size_t seen : observation.seen[location]) {
-    if (seen == kNotSeen) {
-      found.stands = false;
-      continue;
-    }
+    if (seen == kNotSeen) continue;
     std::vector<Frame> path = own_part(observation.paths[seen]);
-    if (first) {
+    if (++looks == 1) {
       common = std::move(path);
-      first = false;
       continue;
     }
     found.stands = found.stands && is_same_place(common, path);
     const auto [end, other] = std::ranges::mismatch(common, path, is_same);
     common.erase(end, common.end());
   }
+  found.once = looks == 1;
   if (common.empty()) return found;
   found.in = common.back().name;
   if (common.size() > 1) found.under = common[common.size() - 2].name;
@@ -147,11 +144,11 @@ std::string names_of(const Observation& observation, std::span<const std::size_t
 }
 
 std::vector<Whereabouts> find_whereabouts(const Observation& observation) {
-  using Key = std::tuple<bool, bool, std::string, std::string, std::string>;
+  using Key = std::tuple<bool, bool, bool, std::string, std::string, std::string>;
   std::map<Key, Whereabouts> groups;
   for (std::size_t location = 0; location < observation.locations.size(); ++location) {
     Whereabouts found = place_of_thread(observation, location);
-    const Key key = {found.main, found.stands, found.in, found.under, found.at};
+    const Key key = {found.main, found.stands, found.once, found.in, found.under, found.at};
     Whereabouts& group = groups.try_emplace(key, std::move(found)).first->second;
     group.locations.push_back(location);
   }
@@ -168,7 +165,7 @@ std::vector<Whereabouts> find_whereabouts(const Observation& observation) {
 std::string in_words(const Observation& observation, const Whereabouts& whereabouts) {
   const bool one = whereabouts.locations.size() == 1;
   std::string text = names_of(observation, whereabouts.locations);
-  if (observation.looks == 1) {
+  if (whereabouts.once) {
     text += one ? " is in " : " are in ";
   } else if (whereabouts.stands) {
     text += one ? " stands in " : " stand in ";

@@ -15,6 +15,7 @@ struct Whereabouts {
   bool main = true;                    ///< main threads
   bool stands =
       true;           ///< at one place in all looks; else `in` is the innermost function that all looks share
+  bool once = false;  ///< one look only has seen them, so nothing is known of that
   std::string in;     ///< the innermost function of the program, or what it has called of MPI or the system
   std::string under;  ///< the program's function that has called it; empty where there is none
   std::string at;     ///< the place of that call, `mesh.c:31`; empty where it is not known, or moves

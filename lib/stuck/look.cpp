@@ -463,6 +463,7 @@ Picture Looker::take() {
 Picture Job::look(bool with_paths) {
   Looker looker(with_paths);
   problems_.clear();
+  newest_.clear();
   measurement::Reader reader;
   const auto read = [&](const std::filesystem::path& path) {
     try {
@@ -471,6 +472,7 @@ Picture Job::look(bool with_paths) {
       if (!measurement.sealed)
         calls = measurement::read_published_calls(path.string(), measurement.modules.size());
       const std::uint64_t heartbeat = calls.heartbeat_ns;
+      newest_[path.string()] = heartbeat;
       const auto [first, fresh] = heartbeats_.try_emplace(path.string(), heartbeat);
       looker.add(measurement, std::move(calls), fresh ? std::nullopt : std::optional(first->second));
     } catch (const measurement::MeasurementError& error) {

@@ -23,12 +23,16 @@ class Job {
   /// Throws std::runtime_error, what() as `why (what to do)`, where it is no measurement directory.
   Picture look(bool with_paths);
 
+  /// From now on such a process lives if it has written a heartbeat since the last look.
+  void compare_with_last_look() { heartbeats_ = newest_; }
+
   /// Files that the last look could not read: `path: why`.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
   std::filesystem::path directory_;
-  std::map<std::string, std::uint64_t> heartbeats_;  ///< at the first look
+  std::map<std::string, std::uint64_t> heartbeats_;  ///< to compare with: of the first look, by path
+  std::map<std::string, std::uint64_t> newest_;      ///< of the last one
   std::vector<std::string> problems_;
 };
 

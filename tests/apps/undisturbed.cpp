@@ -242,6 +242,18 @@ void send_signals() {
   }
 }
 
+/// Signals that are ignored, to threads in calls: without a tracer the kernel drops them.
+void send_ignored_signals(const std::vector<pthread_t>& threads) {
+  while (!over) {
+    for (const pthread_t thread : threads) {
+      pthread_kill(thread, SIGWINCH);
+      pthread_kill(thread, SIGCHLD);
+    }
+    const timespec pause = {0, 500'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 /// The same figure over and over; a register that was changed would show.
 std::uint64_t wrong = 0, rounds = 0;
 [[gnu::noinline]] std::uint64_t mixed() {
@@ -274,12 +286,19 @@ int main(int argc, char** argv) {
   if (with_signals) threads.emplace_back(send_signals);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // a handler ends calls of others
   std::vector<Call> calls = calls_of_threads();
-  for (Call& call : calls) threads.emplace_back(repeat, std::ref(call));
+  std::vector<pthread_t> in_calls;
+  for (Call& call : calls) {
+    threads.emplace_back(repeat, std::ref(call));
+    in_calls.push_back(threads.back().native_handle());
+  }
+  std::thread ignored;  // ends before the threads that it sends to
+  if (with_signals) ignored = std::thread(send_ignored_signals, std::cref(in_calls));
   std::puts("ready");
   std::fflush(stdout);
   char byte;
   while (read(STDIN_FILENO, &byte, 1) > 0) continue;
   over = true;
+  if (ignored.joinable()) ignored.join();
   for (std::thread& thread : threads) thread.join();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // those that are left
   for (const Call& call : calls)

@@ -149,6 +149,16 @@ class Follow(harness.Workspace):
         self.assertIn("assemble", rest.partition("\n\n")[2] or rest)
         self.assertTrue((self.here / "run.db").exists())
 
+    def test_a_file_that_is_named_is_not_replaced(self):
+        self.start()
+        mine = self.here / "mine.db"
+        mine.write_text("mine")
+        follower = self.follow("--every", "0.5", "-o", mine)
+        stderr = follower.communicate(timeout=PATIENCE)[1]
+        self.assertEqual(follower.returncode, 1, stderr)
+        self.assertRegex(stderr, r"mine\.db: already exists")
+        self.assertEqual(mine.read_text(), "mine")
+
     def test_a_killed_run_is_merged_too(self):
         self.start()
         follower = self.follow("--every", "0.5", "--format", "json")

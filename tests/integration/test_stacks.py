@@ -1,5 +1,6 @@
 """Looks at processes that nobody prepared (`viewer-cli stacks`): it names functions, lines and ranks, and no process notices."""
 
+import collections
 import json
 import os
 import pathlib
@@ -243,9 +244,11 @@ class Threads(harness.Workspace):
         while True:
             found = stacks_json(pid)
             threads = {name: [] for name in self.WHERE}
+            number = collections.Counter((location["process"], location["thread"]) for location, _ in paths(found))
             for location, path in paths(found):
+                stays = number[location["process"], location["thread"]] == 1
                 for frame in path:
-                    if frame["name"].rpartition("::")[2].partition("(")[0] in threads and location["looks"] == 3:
+                    if frame["name"].rpartition("::")[2].partition("(")[0] in threads and stays:
                         threads[frame["name"].rpartition("::")[2].partition("(")[0]].append((location, path))
             if all(len(threads[name]) == number for name, (_, number) in self.WHERE.items() if name != "compute"):
                 return found, threads
@@ -369,7 +372,7 @@ class Refusals(harness.Workspace):
             while "nanosleep" not in done.stdout:
                 self.assertLess(time.monotonic(), end, done.stderr)
                 done = stacks("--job", launcher.pid, expect=None)
-            self.assert_one_line(done.stderr, "3 of 4 ranks run on other hosts (on each of them: viewer-cli stacks --job $(pgrep")
+            self.assert_one_line(done.stderr, "3 of 4 ranks are not here: they have ended, or run on other hosts (on each of them: viewer-cli stacks --job $(pgrep")
             self.assertIn("rank 1 ", done.stdout)
         finally:
             os.killpg(launcher.pid, signal.SIGKILL)

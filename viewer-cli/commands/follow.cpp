@@ -36,6 +36,8 @@ constexpr std::array kWords = {Words{State::work, "works", "work"},
                                Words{State::asleep, "sleeps", "sleep"},
                                Words{State::no_processor, "has no processor", "have no processor"},
                                Words{State::silent, "is silent", "are silent"},
+                               Words{State::not_sampled, "is not sampled", "are not sampled"},
+                               Words{State::died, "has died", "have died"},
                                Words{State::ended, "has ended", "have ended"}};
 
 Json shares_json(const std::array<double, follow::kShares>& share) {
@@ -97,14 +99,19 @@ void await_run(follow::Follower& follower, const std::string& directory) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(directory, error);
     const bool there = std::filesystem::exists(status);
+    const bool comes = !error || error == std::errc::no_such_file_or_directory;
+    if (!comes)
+      throw std::runtime_error("follow: " + directory + ": " + error.message() + " (check the path)");
     if (there && !std::filesystem::is_directory(status))
       throw std::runtime_error("follow: " + directory +
                                ": is no directory (give the measurement directory of a run that goes on)");
+    if (there) std::filesystem::directory_iterator(directory, error);
     try {
-      if (there) follower.look();
+      if (there) look(follower, directory);
       if (follower.has_processes() || follower.ended()) return;
     } catch (const std::runtime_error&) {
-      if (std::chrono::steady_clock::now() >= end) throw;  // the run's marker is made after the directory
+      // The run's marker is made after the directory; that it cannot be listed does not change.
+      if (error || std::chrono::steady_clock::now() >= end) throw;
     }
     if (std::chrono::steady_clock::now() >= end)
       throw std::runtime_error(

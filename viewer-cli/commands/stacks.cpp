@@ -198,8 +198,7 @@ Json node_json(const Observation& observation, const TreeNode& node, bool root) 
     locations.push_back({{"rank", self.rank < 0 ? Json(nullptr) : Json(self.rank)},
                          {"thread", self.thread},
                          {"role", self.role},
-                         {"process", self.host + ':' + std::to_string(self.pid)},
-                         {"looks", visitor.looks}});
+                         {"process", self.host + ':' + std::to_string(self.pid)}});
   }
   Json children = Json::array();
   for (const TreeNode& child : node.children) children.push_back(node_json(observation, child, false));

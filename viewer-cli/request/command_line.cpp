@@ -248,6 +248,7 @@ bool has_csv(Command command) {
 /// -o names what is written: the export, or else the database of a measurement directory.
 void check_output(const Invocation& invocation, std::string_view name) {
   if (invocation.output.empty() || invocation.command == Command::exporting) return;
+  if (invocation.follow) return;  // the directory may be yet to come
   if (invocation.command == Command::stuck || invocation.command == Command::stacks)
     throw UsageError("--output: " + std::string(name) + " writes nothing (leave it out)");
   std::error_code error;

@@ -60,11 +60,11 @@ void print_problems(const merge::Outcome& outcome) {
   }
 }
 
-bool merge_directory(const fs::path& directory, const fs::path& output, bool quiet, bool anew) {
+bool merge_directory(const fs::path& directory, const fs::path& output, bool quiet, bool replace) {
   merge::Options options;
   options.measurement = directory;
   options.output = output;
-  options.force = anew;
+  options.force = replace;
   options.structure_cache = structure::default_cache();
   merge::Outcome outcome;
   {
@@ -118,7 +118,8 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
   fs::path database = path;
   if (fs::is_directory(status)) {
     database = output.empty() ? database_beside(path) : fs::path(output);
-    if (anew || !fs::exists(database)) opened.degraded = merge_directory(path, database, quiet, anew);
+    if (anew || !fs::exists(database))
+      opened.degraded = merge_directory(path, database, quiet, anew && output.empty());
   }
   try {
     opened.source = std::make_unique<views::DatabaseSource>(database);

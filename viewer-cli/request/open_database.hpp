@@ -16,9 +16,9 @@ struct Opened {
 
 /// Opens a database, or that of a measurement directory: `output`, or DIR.db beside it where that is empty;
 /// merges in-process on all cores where there is none yet; a database that an older run left there is
-/// refused. `anew`: a directory is merged even so, since it has changed. Problems of the merge and progress
-/// (on a terminal, unless `quiet`) go to stderr. Throws std::runtime_error whose what() is `what: file: why
-/// (what to do)`.
+/// refused. `anew`: a directory is merged even so, since it has changed; only DIR.db is replaced then, no
+/// file that `output` names. Problems of the merge and progress (on a terminal, unless `quiet`) go to stderr.
+/// Throws std::runtime_error whose what() is `what: file: why (what to do)`.
 Opened open_database(const std::string& path, const std::string& output, bool quiet, bool anew = false);
 
 }  // namespace culprit::viewer

@@ -28,7 +28,12 @@ bool run(Terminal& terminal, FollowScreen& shown, follow::Follower& follower, co
   int height = 0;
   int width = 0;
   bool changed = true;
-  steady_clock::time_point due = steady_clock::now() + pause_after(follower.cost_s(), invocation.every_s);
+  const auto next_look = [&] {
+    const std::chrono::milliseconds pause = pause_after(follower.cost_s(), invocation.every_s);
+    shown.set_pause(std::chrono::duration<double>(pause).count());
+    return steady_clock::now() + pause;
+  };
+  steady_clock::time_point due = next_look();
   while (!shown.finished() && ended_by() == 0) {
     if (take_resumed()) {
       terminal.resume();
@@ -49,7 +54,7 @@ bool run(Terminal& terminal, FollowScreen& shown, follow::Follower& follower, co
     look(follower, invocation.database);
     if (follower.ended()) return true;
     if (follower.runs()) shown.take(follower.summary(), follower.tree());
-    due = steady_clock::now() + pause_after(follower.cost_s(), invocation.every_s);
+    due = next_look();
     changed = true;
   }
   return false;

@@ -40,6 +40,7 @@ Tone tone_of(State state) {
     case State::io:
       return Tone::series_c;
     case State::no_processor:
+    case State::died:
       return Tone::warning;
     case State::asleep:
       return Tone::series_d;
@@ -65,7 +66,7 @@ void put_state(Canvas& canvas, int row, int column, State state) {
 void FollowScreen::take(follow::Summary summary, const follow::LiveTree& tree) {
   if (held_) return;
   for (const follow::RankRow& row : summary.interval.ranks) {
-    std::deque<State>& states = history_[row.process].states;
+    std::deque<State>& states = history_[row.key].states;
     states.push_back(row.state);
     if (states.size() > kHistory) states.pop_front();
   }
@@ -79,7 +80,7 @@ void FollowScreen::draw(Canvas& canvas) {
   canvas.fill({0, 0, 1, width}, U' ', Tone::bar);
   const std::string title = fmt::format(
       " {}   {:.0f} s   {} {}   every {:g} s{}", directory_, summary_.run_s, summary_.interval.ranks.size(),
-      summary_.interval.ranks.size() == 1 ? "rank" : "ranks", every_s_, held_ ? "   HELD" : "");
+      summary_.interval.ranks.size() == 1 ? "rank" : "ranks", pause_s_, held_ ? "   HELD" : "");
   canvas.write(0, 0, title, Tone::bar, width);
   if (help_) {
     draw_help(canvas);
@@ -130,7 +131,7 @@ void FollowScreen::draw_rank(Canvas& canvas, int row, const follow::RankRow& ran
   constexpr int kName = 12;
   const int strip = std::clamp(canvas.width() / 4, 8, static_cast<int>(kHistory));
   canvas.write(row, 1, shorten_middle(name_of(rank), kName - 1, unicode_), Tone::plain, kName);
-  if (const auto history = history_.find(rank.process); history != history_.end()) {
+  if (const auto history = history_.find(rank.key); history != history_.end()) {
     const std::deque<State>& states = history->second.states;
     const auto shown = std::min(states.size(), static_cast<std::size_t>(strip));
     for (std::size_t i = 0; i < shown; ++i)
@@ -143,16 +144,29 @@ void FollowScreen::draw_rank(Canvas& canvas, int row, const follow::RankRow& ran
   canvas.write(row, column, text, Tone::plain, canvas.width() - column);
 }
 
-/// One letter for each rank.
+/// One letter for each rank; where they are too many, for some ranks next to each other, the worst of their
+/// states.
 int FollowScreen::draw_many_ranks(Canvas& canvas, int row, int most) const {
   constexpr int kNumber = 8;
-  const int ranks_per_line = std::max((canvas.width() - kNumber - 1) / 10 * 10, 10);
-  const auto count = static_cast<int>(part().ranks.size());
-  for (int first = 0, line = 0; first < count && line < most; first += ranks_per_line, ++line) {
-    canvas.write(row, 1, std::to_string(part().ranks[static_cast<std::size_t>(first)].rank), Tone::dim,
-                 kNumber);
-    for (int i = first; i < std::min(count, first + ranks_per_line); ++i)
-      put_state(canvas, row, kNumber + i - first, part().ranks[static_cast<std::size_t>(i)].state);
+  const int letters_per_line = std::max((canvas.width() - kNumber - 1) / 10 * 10, 10);
+  const std::vector<follow::RankRow>& ranks = part().ranks;
+  const auto count = static_cast<int>(ranks.size());
+  int lines = std::max(most, 1);
+  const auto per_letter = [&] { return (count + lines * letters_per_line - 1) / (lines * letters_per_line); };
+  if (per_letter() > 1 && lines > 1) {
+    --lines;
+    canvas.write(row++, 1, fmt::format("one letter for {} ranks, the worst of their states", per_letter()),
+                 Tone::dim, canvas.width() - 1);
+  }
+  const int together = per_letter();
+  for (int first = 0; first < count; first += letters_per_line * together) {
+    canvas.write(row, 1, std::to_string(ranks[static_cast<std::size_t>(first)].rank), Tone::dim, kNumber);
+    for (int i = first; i < std::min(count, first + letters_per_line * together); i += together) {
+      State state = ranks[static_cast<std::size_t>(i)].state;
+      for (int other = i + 1; other < std::min(count, i + together); ++other)
+        state = follow::worse(state, ranks[static_cast<std::size_t>(other)].state);
+      put_state(canvas, row, kNumber + (i - first) / together, state);
+    }
     ++row;
   }
   return row;

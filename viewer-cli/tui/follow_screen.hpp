@@ -19,8 +19,10 @@ namespace culprit::viewer::tui {
 class FollowScreen {
  public:
   FollowScreen(std::string directory, double every_s, bool unicode)
-      : directory_(std::move(directory)), every_s_(every_s), unicode_(unicode) {}
+      : directory_(std::move(directory)), pause_s_(every_s), unicode_(unicode) {}
 
+  /// How long it is to the next look, in seconds.
+  void set_pause(double pause_s) { pause_s_ = pause_s; }
   /// What the last look found. While the screen is held, it shows what it showed.
   void take(follow::Summary summary, const follow::LiveTree& tree);
   void draw(Canvas& canvas);
@@ -43,10 +45,10 @@ class FollowScreen {
   [[nodiscard]] const follow::Part& part() const { return by_interval_ ? summary_.interval : summary_.whole; }
 
   std::string directory_;
-  double every_s_;
+  double pause_s_;  ///< between looks
   bool unicode_;
   follow::Summary summary_;
-  std::map<std::string, History> history_;  ///< by process
+  std::map<std::uint64_t, History> history_;  ///< by the key of the measurement
   FollowTree tree_;
   Scroll scroll_;
   std::uint32_t at_ = 0;  ///< the node under the cursor

@@ -154,6 +154,40 @@ TEST_CASE("processes that have ended or write nothing say so; of none nothing is
   CHECK(summarize({}, {}, job.tree, 0).diagnosis == "nothing ran");
 }
 
+TEST_CASE("who lives and has no samples is not silent, and who died says so") {
+  Job job(3);
+  job.spend(0, job.assemble(), 100);
+  job.spend(1, job.assemble(), 100);
+  job.labels[1].died = true;
+  job.labels[1].silent = true;
+  const Part part = job.part();
+  CHECK(part.ranks[1].state == State::died);
+  CHECK(part.ranks[2].state == State::not_sampled);
+  CHECK(part.diagnosis.starts_with("rank 0 works"));
+  CHECK(worse(State::wait, State::work) == State::work);
+  CHECK(worse(State::died, State::no_processor) == State::died);
+}
+
+TEST_CASE("who is blocked within MPI_Init sleeps") {
+  Place start;
+  start.mpi = start.never = true;
+  const Activity activity = activity_of(
+      start, {.context = 0, .time_ns = 500 * kMs, .marked_ns = 500 * kMs, .cpu_ns = 0, .blocked = true});
+  CHECK(activity.sleep == 500 * kMs);
+  CHECK(activity.all() == activity.sleep);
+}
+
+TEST_CASE("of a rank's processes the one that started last is the rank") {
+  std::vector<ProcessLabel> labels;
+  for (const std::int64_t start : {20, 30, 10})
+    labels.push_back({.rank = 1, .process = {}, .start_ns = start});
+  labels.push_back({.rank = -1, .process = {}});
+  drop_double_ranks(labels);
+  CHECK(labels[0].rank == -1);
+  CHECK(labels[1].rank == 1);
+  CHECK(labels[2].rank == -1);
+}
+
 TEST_CASE("a wait that ends gives back what was charged of it") {
   Job job(1);
   job.spend(0, job.reduce(), 500, 500);

@@ -219,7 +219,7 @@ inline void count_stretches(measurement::ThreadTree& tree) {
   const auto first = insert(tree, {call(100), sample(1)}), second = insert(tree, {call(200), sample(1)});
   const auto work = insert(tree, {call(300), sample(2)}), both = insert(tree, {call(300), sample(3)});
   tree.count_gap(tree.root(), first, 20'000);
-  for (const std::uint64_t n : {0, 1, 2}) {
+  for (std::uint64_t n = 0; n < 3; ++n) {
     tree.count_call(first, 1'000 + n);
     tree.count_gap(first, second, 5'000 * (n + 1));
     tree.count_call(second, 2'000 + n);

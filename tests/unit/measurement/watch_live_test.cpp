@@ -92,6 +92,59 @@ TEST_CASE("a wait that goes on counts up to the heartbeat and is given back at i
   CHECK(all(watch.threads()[0]) == 100'000);
 }
 
+TEST_CASE("a wait is not charged while its thread's values change") {
+  namespace layout = culprit::measurement::layout;
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
+  tree->begin_wait(insert(*tree, {call(0x10)}), kStart + 1'000, WaitKind::mpi);
+  file->maintain(kStart + 501'000);
+  culprit::measurement::InputWindow window;
+  culprit::measurement::InputFile input(path, window);
+  const auto blocks = culprit::measurement::find_blocks(input);
+  REQUIRE(blocks.threads.size() == 1);
+  const std::uint64_t head =
+      blocks.threads.begin()->second.front().offset + layout::kThreadHeaderUnit * layout::kUnit;
+  layout::ThreadHeader before{};
+  input.copy(head, reinterpret_cast<std::byte*>(&before), sizeof before);
+  const auto write_changes = [&](std::uint32_t changes) {
+    std::fstream out(path, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(head + offsetof(layout::ThreadHeader, changes)));
+    out.write(reinterpret_cast<const char*>(&changes), sizeof changes);
+  };
+  write_changes(before.changes + 1);  // as within a change
+  LiveWatch watch(path);
+  LiveWatch::Scratch scratch;
+  REQUIRE(watch.look(scratch, 0));
+  REQUIRE(watch.threads().size() == 1);
+  CHECK(watch.threads()[0].gains.empty());
+  write_changes(before.changes + 2);
+  REQUIRE(watch.look(scratch, 0));
+  CHECK(all(watch.threads()[0]) == 500'000);
+}
+
+TEST_CASE("a file of another process at the same path is not looked at") {
+  const Directory directory;
+  const auto path = directory / "a.culprit", other = directory / "b.culprit";
+  File file(path, process());
+  file->add_thread(kTid, true, {}, kStart);
+  LiveWatch watch(path);
+  LiveWatch::Scratch scratch;
+  REQUIRE(watch.look(scratch, 0));
+  std::filesystem::copy_file(path, other);
+  {
+    std::fstream out(other, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(offsetof(culprit::measurement::layout::Header, key)));
+    const std::uint64_t key = kKey + 1;
+    out.write(reinterpret_cast<const char*>(&key), sizeof key);
+  }
+  watch.set_path(other);
+  CHECK_FALSE(watch.look(scratch, 0));
+  watch.set_path(path);
+  CHECK(watch.look(scratch, 0));
+}
+
 TEST_CASE("threads and arenas that come later are found") {
   const Directory directory;
   const auto path = directory / "a.culprit";

@@ -70,7 +70,7 @@ TEST_CASE("The ranks below a launcher are found, and those elsewhere counted") {
   CHECK(job.targets[0].pid == second.pid());
   CHECK(job.targets[1].pid == first.pid());
   REQUIRE(job.notes.size() == 1);
-  CHECK(job.notes[0].starts_with("2 of 4 ranks run on other hosts ("));
+  CHECK(job.notes[0].starts_with("2 of 4 ranks are not here: they have ended, or run on other hosts ("));
 }
 
 TEST_CASE("Who is no launcher, or nobody, is refused") {

@@ -62,12 +62,15 @@ TEST_CASE("One look cannot tell what moves") {
   CHECK(sentences(job) == Texts{"rank 0 is in read under load_mesh at app.c:31"});
 }
 
-TEST_CASE("A thread that only some looks saw does not stand") {
+TEST_CASE("A thread is judged by the looks that saw it; one look cannot tell whether it stands") {
   Observation job;
-  add(job, rank(0), {in_read(), in_read()});
+  add(job, rank(0), {in_read(), in_read(), in_read()});
+  add(job, rank(1), {in_read(), in_read(), in_read()});
   job.seen[0][0] = kNotSeen;
-  job.processes = 1;
-  CHECK(sentences(job) == Texts{"rank 0 moves within read under load_mesh"});
+  job.seen[1][0] = job.seen[1][1] = kNotSeen;
+  job.processes = 2;
+  CHECK(sentences(job) == Texts{"rank 0 stands in read under load_mesh at app.c:31",
+                                "rank 1 is in read under load_mesh at app.c:31"});
 }
 
 TEST_CASE("Threads of one process go by their numbers, those of several by the process") {

@@ -89,6 +89,7 @@ TEST_CASE("Options may stand before and after the command") {
 
 TEST_CASE("A run that goes on is followed without a command") {
   CHECK(parse({"run1", "--follow"}).follow);
+  CHECK(parse({"yet-to-come", "--follow", "-o", "a.db"}).output == "a.db");
   CHECK(parse({"--follow", "--every", "0.5", "run1"}).every_s == 0.5);
   CHECK_FALSE(parse({"run1"}).follow);
   CHECK_THROWS_AS(parse({"run1", "report", "--follow"}), UsageError);

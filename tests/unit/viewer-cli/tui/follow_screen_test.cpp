@@ -32,6 +32,7 @@ class Example {
       follow::RankRow row;
       row.rank = rank;
       row.process = "here:" + std::to_string(rank);
+      row.key = 1000U + static_cast<std::uint64_t>(rank);
       row.state = rank == 1 ? State::work : State::wait;
       row.share[rank == 1 ? 0 : 1] = 0.9;
       row.at = "somewhere";
@@ -106,6 +107,16 @@ TEST_CASE("many ranks are one letter each, on any size of screen") {
   for (const int height : {1, 3, 10, 60}) {
     for (const int width : {1, 20, 200}) text_of(screen, height, width);
   }
+}
+
+TEST_CASE("where ranks share letters none is left out, and the one that works is seen") {
+  const Example example;
+  FollowScreen screen("run1", 2, true);
+  example.give(screen, 4096);
+  const std::string text = text_of(screen);  // 7 lines of 70 letters
+  CHECK(text.find("one letter for 9 ranks, the worst of their states") != std::string::npos);
+  CHECK(text.find(" 0      W......") != std::string::npos);
+  CHECK(text.find(" 3780   ....") != std::string::npos);
 }
 
 }  // namespace culprit::viewer::tui
