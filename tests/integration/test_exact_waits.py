@@ -41,6 +41,8 @@ MADE = {
         "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "lock-wait",
     },
 }
+# Made only where no other rank lost its processor for longer than the delay: the library's tree must be held up by the last.
+BY_THE_LAST = {"wait-at-root"}
 EVERYWHERE = {"wait-at-init", "wait-at-finalize"}  # however short
 IN_CHAIN = {"MPI_Send", "MPI_Recv", "MPI_Barrier", "MPI_Win_post", "MPI_Win_wait", "MPI_Win_start", "MPI_Put", "MPI_Win_complete"}
 # In some scenarios a third rank waits.
@@ -162,6 +164,8 @@ class ExactWaits(harness.Workspace):
         found = collections.Counter()
         for row in self.waits:
             found[row["pattern"]] += row["seconds"] if row["exact"] else 0
+        logged = {wait.pattern for wait in self.truth.waits if wait.nanoseconds > 0.5e6 * DELAY}
+        made = made - (BY_THE_LAST - logged)
         self.assertGreaterEqual({pattern for pattern in found if found[pattern] > 0.5 * DELAY / 1e3}, made, found)
         self.assertGreaterEqual(found.keys(), EVERYWHERE)
 
