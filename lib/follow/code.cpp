@@ -89,8 +89,7 @@ void Code::attribute() {
   for (LoadModule& module : modules_) {
     if (module.wanted.empty()) continue;
     std::ranges::sort(module.wanted);
-    const auto twice = std::ranges::unique(module.wanted);
-    module.wanted.erase(twice.begin(), twice.end());
+    module.wanted.erase(std::unique(module.wanted.begin(), module.wanted.end()), module.wanted.end());
     const structure::ModuleStructure structure = module.code.around(module.wanted);
     for (std::size_t i = 0; i < module.wanted.size() && i < structure.points.size(); ++i)
       module.known[module.wanted[i]] = steps_at(structure, structure.points[i], module);
@@ -152,10 +151,11 @@ std::vector<Step> Code::steps_at(const structure::ModuleStructure& structure, co
   }
   std::vector<Step> steps = {
       {.procedure = procedure(structure.procedures[point.procedure].name, module, false)}};
-  for (auto scope = inlined.rbegin(); scope != inlined.rend(); ++scope) {
-    steps.back().file = file_id((*scope)->call_file);
-    steps.back().line = (*scope)->call_line;
-    steps.push_back({.procedure = procedure((*scope)->name, module, true)});
+  std::ranges::reverse(inlined);
+  for (const structure::Scope* const scope : inlined) {
+    steps.back().file = file_id(scope->call_file);
+    steps.back().line = scope->call_line;
+    steps.push_back({.procedure = procedure(scope->name, module, true)});
   }
   steps.back().file = file_id(point.file);
   steps.back().line = point.line;

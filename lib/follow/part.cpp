@@ -35,6 +35,7 @@ double share_of(const RankRow& row, State state) {
 
 std::vector<std::int32_t> numbers(const std::vector<const RankRow*>& rows) {
   std::vector<std::int32_t> ranks;
+  ranks.reserve(rows.size());
   for (const RankRow* const row : rows) ranks.push_back(row->rank);
   return ranks;
 }

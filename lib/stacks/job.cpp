@@ -47,14 +47,13 @@ struct Numbered {
 
 /// All below `root`, parents first.
 std::vector<ProcessEntry> descendants_of(pid_t root) {
-  std::multimap<pid_t, ProcessEntry> children;
-  for (ProcessEntry& each : all_processes()) children.emplace(each.parent, each);
+  std::map<pid_t, std::vector<ProcessEntry>> children;
+  for (const ProcessEntry& each : all_processes()) children[each.parent].push_back(each);
   std::vector<ProcessEntry> found;
   std::set<pid_t> known = {root};
   const auto add = [&](pid_t parent) {
-    const auto [first, last] = children.equal_range(parent);
-    for (auto each = first; each != last; ++each) {
-      if (known.insert(each->second.pid).second) found.push_back(each->second);
+    for (const ProcessEntry& each : children[parent]) {
+      if (known.insert(each.pid).second) found.push_back(each);
     }
   };
   add(root);

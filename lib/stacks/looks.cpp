@@ -85,12 +85,14 @@ std::uint32_t Subject::module_number(const LoadedModule& module) {
 RawPath Subject::raw_path(const Walk& walk, bool main) {
   RawPath path;
   path.root = !walk.whole ? Root::partial : main ? Root::program : Root::thread;
-  for (auto step = walk.steps.rbegin(); step != walk.steps.rend(); ++step) {
-    const std::uint64_t address = step->exact ? step->address : step->address - 1;
+  path.frames.reserve(walk.steps.size());
+  for (std::size_t i = walk.steps.size(); i-- > 0;) {
+    const auto& step = walk.steps[i];
+    const std::uint64_t address = step.exact ? step.address : step.address - 1;
     const LoadedModule* const module = memory_.module_at(address);
     path.frames.push_back({.offset = module == nullptr ? address : address - module->bias,
                            .module = module == nullptr ? cct::kNoModule : module_number(*module),
-                           .kind = step->exact ? cct::FrameKind::sample : cct::FrameKind::call});
+                           .kind = step.exact ? cct::FrameKind::sample : cct::FrameKind::call});
   }
   return path;
 }

@@ -12,6 +12,7 @@
 #include <libunwind.h>
 
 // Of libunwind-x86_64, for those who find modules by themselves: its headers leave it out.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the library's name
 extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
                                                   unw_proc_info_t*, int, void*);
 

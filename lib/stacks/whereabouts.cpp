@@ -153,6 +153,7 @@ std::vector<Whereabouts> find_whereabouts(const Observation& observation) {
     group.locations.push_back(location);
   }
   std::vector<Whereabouts> all;
+  all.reserve(groups.size());
   for (auto& [key, group] : groups) all.push_back(std::move(group));
   std::ranges::stable_sort(all, [](const Whereabouts& a, const Whereabouts& b) {
     if (a.main != b.main) return a.main;

@@ -96,8 +96,7 @@ void Places::attribute() {
   }
   for (auto& [module, addresses] : wanted) {
     std::ranges::sort(addresses);
-    const auto twice = std::ranges::unique(addresses);
-    addresses.erase(twice.begin(), twice.end());
+    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
     structure::Request request;
     request.path = modules_[module].path;
     request.build_id = modules_[module].build_id;

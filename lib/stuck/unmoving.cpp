@@ -55,8 +55,7 @@ std::vector<std::int32_t> waiters_for(const Situation& situation, const std::set
       waiters.push_back(each.process->rank);
   }
   std::ranges::sort(waiters);
-  const auto twice = std::ranges::unique(waiters);
-  waiters.erase(twice.begin(), twice.end());
+  waiters.erase(std::unique(waiters.begin(), waiters.end()), waiters.end());
   return waiters;
 }
 

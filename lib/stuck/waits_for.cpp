@@ -277,8 +277,7 @@ WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thr
   if (std::erase_if(waits.ranks, [&](std::int32_t rank) { return ranks.find(rank) == nullptr; }) > 0)
     waits.unknown = true;
   std::ranges::sort(waits.ranks);
-  const auto twice = std::ranges::unique(waits.ranks);
-  waits.ranks.erase(twice.begin(), twice.end());
+  waits.ranks.erase(std::unique(waits.ranks.begin(), waits.ranks.end()), waits.ranks.end());
   return waits;
 }
 

@@ -81,8 +81,7 @@ std::vector<Row> shared_rows(const stuck::Picture& picture, const std::vector<st
   std::vector<Row> rows;
   for (auto& [key, group] : groups) {
     std::ranges::sort(group.whom);
-    const auto twice = std::ranges::unique(group.whom);
-    group.whom.erase(twice.begin(), twice.end());
+    group.whom.erase(std::unique(group.whom.begin(), group.whom.end()), group.whom.end());
     const std::string least = stuck::span_of_time(group.least);
     const std::string most = stuck::span_of_time(group.most);
     rows.push_back({.who = stuck::ranks_in_words(group.ranks),

@@ -191,7 +191,8 @@ void FollowScreen::draw_tree(Canvas& canvas, int row) {
   const auto& rows = tree_.rows();
   scroll_.fit(static_cast<int>(rows.size()), height);
   for (int line = 0; line < height && scroll_.top + line < static_cast<int>(rows.size()); ++line) {
-    const FollowTree::Row& shown = rows[static_cast<std::size_t>(scroll_.top + line)];
+    const auto index = static_cast<std::size_t>(scroll_.top) + static_cast<std::size_t>(line);
+    const FollowTree::Row& shown = rows[index];
     const FollowNode& node = *shown.node;
     const auto number = [&](int column, double share, Tone tone) {
       canvas.write(row + line, column, align_right(fmt::format("{:.1f} %", share * 100), 7), tone, 7);

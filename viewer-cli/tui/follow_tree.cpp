@@ -98,8 +98,7 @@ void FollowTree::append(std::uint32_t first, std::uint32_t depth) {
     const bool open = !children.empty() && (chosen == chosen_.end() ? hot : chosen->second);
     rows_.push_back({.node = &node, .depth = next.depth, .opens = !children.empty(), .open = open});
     if (!open) continue;
-    for (auto child = children.rbegin(); child != children.rend(); ++child)
-      pending.push_back({*child, next.depth + 1});
+    for (std::size_t i = children.size(); i-- > 0;) pending.push_back({children[i], next.depth + 1});
   }
 }
 
