@@ -113,38 +113,6 @@ int note_program(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
   return 1;
 }
 
-/// The modules that the thread asked for last, where the loader tells them slowly.
-constexpr std::uint32_t kRecent = 4;
-struct Recent {
-  std::uint32_t generation, next;
-  LoadedModule modules[kRecent];
-};
-__attribute__((tls_model("initial-exec"))) constinit __thread Recent recent = {};
-
-struct Place {
-  std::uint64_t address;
-  LoadedModule module;
-};
-
-int note_if_it_holds(dl_phdr_info* info, std::size_t /*size*/, void* data) {
-  Place& place = *static_cast<Place*>(data);
-  LoadedModule module;
-  module.begin = ~std::uint64_t{0};
-  module.bias = info->dlpi_addr;
-  module.name = info->dlpi_name;
-  bool holds = false;
-  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr, end = begin + segment.p_memsz;
-    module.begin = std::min(module.begin, begin & ~(kPage - 1));
-    module.end = std::max(module.end, end);
-    holds = holds || ((begin & ~(kPage - 1)) <= place.address && place.address < end);
-  }
-  if (holds) place.module = module;
-  return holds ? 1 : 0;
-}
-
 /// An absolute path for the loader's name of a module. The loader keeps a relative name as it was given.
 const char* module_path(const LoadedModule& module, PathText& absolute) {
   if (module.begin == vdso) return "[vdso]";
@@ -155,12 +123,9 @@ const char* module_path(const LoadedModule& module, PathText& absolute) {
 
 }  // namespace
 
-void prepare_find_loaded() {
-  find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-}
-
 void prepare_modules() {
-  if (process.no_find_object) find_object = nullptr;
+  if (!process.no_find_object)
+    find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
   if (find_object == nullptr) read_first_snapshot();
   dl_iterate_phdr(note_program, nullptr);
   vdso = getauxval(AT_SYSINFO_EHDR);
@@ -182,22 +147,6 @@ bool find_loaded(std::uint64_t address, LoadedModule& module) {
   module.bias = found.map->l_addr;
   module.eh_frame_hdr = reinterpret_cast<std::uint64_t>(found.eh_frame);
   module.name = found.map->l_name;
-  return true;
-}
-
-bool find_loaded_now(std::uint64_t address, LoadedModule& module) {
-  if (find_object != nullptr) return find_loaded(address, module);
-  const std::uint32_t generation = module_generation();
-  if (recent.generation != generation) recent = {.generation = generation, .next = 0, .modules = {}};
-  for (const LoadedModule& each : recent.modules) {
-    if (address < each.begin || address >= each.end) continue;
-    module = each;
-    return true;
-  }
-  Place place{.address = address, .module = {}};
-  if (dl_iterate_phdr(note_if_it_holds, &place) == 0) return false;
-  module = recent.modules[recent.next] = place.module;
-  recent.next = (recent.next + 1) % kRecent;
   return true;
 }
 

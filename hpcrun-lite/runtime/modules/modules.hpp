@@ -7,17 +7,11 @@
 
 namespace culprit::runtime {
 
-/// Asks the loader how modules are found, in every process, also one that is not measured.
-void prepare_find_loaded();
-/// Prepares find_module, after that; called by the constructor.
+/// Prepares find_loaded; called by the constructor.
 void prepare_modules();
 
 /// Finds the module that maps `address`. Async-signal-safe, without locks.
 bool find_loaded(std::uint64_t address, LoadedModule& module);
-
-/// The same, also of what was loaded a moment ago where the C library is too old to be asked without a lock:
-/// not for handlers. The lock is that of the list of modules, which the loader holds for moments only.
-bool find_loaded_now(std::uint64_t address, LoadedModule& module);
 
 /// As the walker asks for it: enters the module in the measurement at first sight. The file must be open.
 bool find_module(void* context, std::uint64_t address, unwind::CodeModule& module);
