@@ -22,6 +22,18 @@ Operation on(OperationKind kind, measurement::trace::Context context, std::int32
   return operation;
 }
 
+Operation begun(Operation operation, std::uint64_t id) {
+  operation.completes = false;
+  operation.id = id;
+  return operation;
+}
+
+Operation completed(Operation operation, std::uint64_t id) {
+  operation.begins = false;
+  operation.id = id;
+  return operation;
+}
+
 Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag) {
   Operation operation = on(kind, 0, peer);
   operation.tag = tag;

@@ -32,6 +32,9 @@ Operation on(OperationKind kind, measurement::trace::Context context = 0,
 
 /// The same, with or from a peer in context 0.
 Operation message(OperationKind kind, std::int32_t peer, std::int32_t tag = 0);
+/// The half of an operation with the request `id` that begins it, and the one that completes it.
+Operation begun(Operation operation, std::uint64_t id);
+Operation completed(Operation operation, std::uint64_t id);
 
 /// The time lines of a run, as a test writes them down: context 0 is a communicator of all ranks.
 struct ScriptedRun {

@@ -10,16 +10,6 @@ using culprit::measurement::trace::kNobody;
 
 namespace {
 
-Operation begun(Operation operation, std::uint64_t id) {
-  operation.completes = false;
-  operation.id = id;
-  return operation;
-}
-Operation completed(Operation operation, std::uint64_t id) {
-  operation.begins = false;
-  operation.id = id;
-  return operation;
-}
 constexpr auto kSend = OperationKind::send;
 constexpr auto kReceive = OperationKind::receive;
 
