@@ -1,5 +1,5 @@
 // What single threads recorded beside their values, of all ranks at rank 0: waits of one-sided communication
-// (docs/algorithms.md 5.7), how threads were scheduled (5.6), and the gaps between waiting calls that vary
+// (docs/algorithms.md 6), how threads were scheduled (5.6), and the gaps between waiting calls that vary
 // from one iteration to the next (5.8).
 #include "merge/diagnosis/gathered_facts.hpp"
 

@@ -1,5 +1,5 @@
-// What each call path of a time line took without waits (docs/algorithms.md 10), divided as the critical path
-// is.
+// What each call path of a time line took without waits (docs/algorithms.md 8.1), divided as the critical
+// path is.
 #include "waits/timeline/own_times.hpp"
 
 namespace culprit::waits {
