@@ -57,6 +57,14 @@ class RefusedTimers(harness.Workspace):
             limited = ["bash", "-c", f"ulimit -i 0; exec {harness.HPCRUN} -o {run} {program}"]
             stderr = harness.launch(mpi, 2, limited).stderr
             self.assertIn("no samples: 2 threads got no timer (timer_create: ", stderr)
+            report = " ".join(harness.run([harness.VIEWER, run, "report"]).stdout.split())
+            self.assertIn("Nothing was sampled: the system refused it: timer_create: Resource temporarily", report)
+            self.assertIn("Note: REALTIME was not sampled in every thread: timer_create", report)
+            for wrong in ("Too short", "of the run is waiting", "longer run"):
+                self.assertNotIn(wrong, report)
+            verdict = harness.viewer_json(run, "report")["verdict"]
+            self.assertEqual(verdict["kind"], "too-short")
+            self.assertIn("ulimit -i", verdict["text"])
 
 
 if __name__ == "__main__":

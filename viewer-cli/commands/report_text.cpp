@@ -60,7 +60,7 @@ class Report {
     verdict();
     machine();
     headline();
-    if (diagnosis_.total_s > 0) {
+    if (sampled()) {
       roles();
       if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
@@ -88,6 +88,12 @@ class Report {
     return scope_phrase(experiment_, context, article, width, screen_.unicode);
   }
 
+  /// Where sampling was refused, waits that the wrappers stamp are known, but not of how much time.
+  [[nodiscard]] bool sampled() const {
+    return diagnosis_.total_s > 0 &&
+           (verdict_.losses.samples > 0 || refused_sampling_text(experiment_).empty());
+  }
+
   /// What the run's time is counted in: one rank's seconds, rank-seconds, or thread-seconds.
   [[nodiscard]] std::string unit() const {
     std::uint64_t threads = 0;
@@ -107,11 +113,15 @@ class Report {
   }
 
   void headline() {
-    if (diagnosis_.total_s == 0) {
+    if (!sampled()) {
       const bool timed = views::metric_named(experiment_, "REALTIME").has_value();
       if (traced()) {
         say("Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
             "`critical-path`.");
+        return;
+      }
+      if (const std::string refused = refused_sampling_text(experiment_); !refused.empty()) {
+        say("Nothing was sampled: the system refused it: " + refused + '.');
         return;
       }
       say(timed
@@ -166,12 +176,12 @@ class Report {
 
   /// What a reader should take home, before all details (docs/diagnosis.md).
   void verdict() {
-    if (diagnosis_.total_s > 0) out_ << screen_.bold(wrap(verdict_.text, width_)) << "\n\n";
+    if (sampled()) out_ << screen_.bold(wrap(verdict_.text, width_)) << "\n\n";
   }
 
   /// Before any code is accused (docs/algorithms.md 5.6).
   void machine() {
-    if (diagnosis_.total_s == 0) return;
+    if (!sampled()) return;
     const std::vector<std::string> phrases = machine_phrases(experiment_, diagnosis_.idle_s, screen_.unicode);
     for (const std::string& phrase : phrases) say(phrase);
     if (!phrases.empty()) out_ << '\n';

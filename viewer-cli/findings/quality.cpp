@@ -1,10 +1,12 @@
 #include "findings/quality.hpp"
 
 #include "findings/coverage.hpp"
+#include "measurement/refused_sampling.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace culprit::viewer {
 namespace {
@@ -156,6 +158,15 @@ double partial_share(const database::Contents& experiment) {
   return total_s > 0 ? static_cast<double>(experiment.quality.partial_ns) / kNsPerSecond / total_s : 0;
 }
 
+std::string refused_sampling_text(const database::Contents& experiment) {
+  const std::string_view before = measurement::kWhyNotSampled;
+  for (const std::string& note : experiment.run.notes) {
+    if (const std::size_t at = note.find(before); at != std::string::npos)
+      return note.substr(at + before.size());
+  }
+  return {};
+}
+
 std::string quality_text(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   const std::size_t threads = experiment.locations.size();
@@ -197,6 +208,9 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   if (quality.unreadable > 0) {
     warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
          (quality.unreadable == 1 ? "is" : "are") + " missing here.");
+  }
+  for (const std::string& note : experiment.run.notes) {
+    if (note.find(measurement::kWhyNotSampled) != std::string::npos) warn(note + '.');
   }
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     warn(partly + ": the work of the others and the waits for them are not in the results.");

@@ -4,6 +4,7 @@
 
 #include "findings/common_cause.hpp"
 #include "findings/phrases.hpp"
+#include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -70,6 +71,8 @@ class Words {
       case VerdictKind::too_short:
         break;
     }
+    if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
+      return "Not sampled enough to say more. The system refused it: " + refused + '.';
     return "Too short to say: " + keep(counted(losses_.samples, "sample")) + " of " +
            keep(counted(losses_.threads, "thread")) +
            ". Measure a longer run, or sample faster (hpcrun-lite -e REALTIME@f1000).";

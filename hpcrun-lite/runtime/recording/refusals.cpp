@@ -1,5 +1,6 @@
 #include "runtime/recording/refusals.hpp"
 
+#include "measurement/refused_sampling.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
 
@@ -19,7 +20,7 @@ void note(std::size_t event) {
   const char* why = reasons[event].load(std::memory_order_acquire);
   if (why == nullptr || !file.open() || noted[event].exchange(true, std::memory_order_relaxed)) return;
   Text<256> line;
-  line.add(process.events.events[event].name).add(" was not sampled in every thread: ").add(why);
+  line.add(process.events.events[event].name).add(" was").add(measurement::kWhyNotSampled).add(why);
   file.note(line.c_str());
 }
 
