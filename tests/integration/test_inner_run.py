@@ -16,6 +16,7 @@ class InnerRun(harness.UnderBothMpis, harness.Workspace):
         self.assertTrue(measured.stdout.startswith("20 steps"), measured.stdout)
         self.assertTrue(measured.stdout.endswith("status 0\n"), measured.stdout)
         (inner,) = self.here.glob("run-*")
+        self.assertRegex(measured.stderr, rf"0 dropped on rank 0 in {inner};")
         self.assertEqual(len(list(inner.rglob("rank-*.culprit"))), 2)
         database = self.merge(inner)
         info = harness.viewer_json(database, "info")

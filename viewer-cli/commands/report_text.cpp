@@ -112,25 +112,32 @@ class Report {
     return keep(grouped(part, decimals) + " of " + grouped(whole, decimals));
   }
 
+  /// What to do where there is nothing to diagnose.
+  [[nodiscard]] std::string why_nothing() const {
+    // Where only other events are sampled, there is the time of waits, which wrappers stamp.
+    const std::vector<std::string>& events = experiment_.run.events;
+    const bool timed = events.empty() || std::ranges::any_of(events, [](const std::string& event) {
+                         return event.starts_with("REALTIME@");
+                       });
+    if (!timed) {
+      return "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
+             "REALTIME. "
+             "`view` shows the events that were.";
+    }
+    if (traced()) {
+      return "Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
+             "`critical-path`.";
+    }
+    if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
+      return "Nothing was sampled: the system refused it: " + refused + '.';
+    return "Nothing was sampled, so there is nothing to diagnose. The program may have ended within its "
+           "first "
+           "sampling period, or have been measured with sampling switched off.";
+  }
+
   void headline() {
     if (!sampled()) {
-      const bool timed = views::metric_named(experiment_, "REALTIME").has_value();
-      if (traced()) {
-        say("Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
-            "`critical-path`.");
-        return;
-      }
-      if (const std::string refused = refused_sampling_text(experiment_); !refused.empty()) {
-        say("Nothing was sampled: the system refused it: " + refused + '.');
-        return;
-      }
-      say(timed
-              ? "Nothing was sampled, so there is nothing to diagnose. The program may have ended within "
-                "its first "
-                "sampling period, or have been measured with sampling switched off."
-              : "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
-                "REALTIME. `view` "
-                "shows the events that were.");
+      say(why_nothing());
       return;
     }
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();

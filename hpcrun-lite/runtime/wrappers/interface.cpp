@@ -53,8 +53,8 @@ void culprit_rt_own_library(const void* address) {
 
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
-  closing_rank(rank, ranks);
   const bool all_registered = all_ranks_registered(ranks);
+  closing_rank(rank, all_registered || ranks == 1 ? ranks : 0);  // where not, nobody sums the ranks' totals
   const bool delayed = control.delayed.load(std::memory_order_relaxed);  // who knows which ranks will start?
   join_run(rank, ranks, mpi, RankFrom::world, all_registered && every_rank_wanted() && !delayed);
   if (!rank_wanted(rank)) {
