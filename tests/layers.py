@@ -2,6 +2,7 @@
 """Checks that the arrows between folders, and between the folders within them, run one way (docs/how-it-works.md): who may
 include whom; that no units include each other in a circle; that texts name files that there are; and that what the tools say has one way out."""
 
+import ast
 import graphlib
 import pathlib
 import re
@@ -47,6 +48,11 @@ ORDER = {
     "viewer-cli": ["text", "request", "findings", "tree", "export", "commands", "tui"],
     "viewer-cli/tui": ["widgets", "state", "pages", "panes"],
 }
+# The modules of the Python package, each of which may import those before it.
+MODULES = ["text", "errors", "checksum", "parts", "cursor", "scopes", "run", "summaries", "tiles", "sources", "metrics", "figures", "table",
+           "tree", "views", "paths", "findings", "time_lines", "hatchet", "database", "__init__"]
+# What it may import besides: the standard library, and these where they are present.
+PRESENT = {"numpy", "pandas", "hatchet", "xxhash", "compression"}
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/raw_memory.hpp", "measurement/refused_sampling.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
@@ -131,6 +137,31 @@ def circles():
                 includes[other].discard(unit)
 
 
+def python_modules():
+    """Imports of the Python package that run against its order, or of what nobody said that it needs."""
+    wrong = []
+    for path in sorted((ROOT / "python/culprit").glob("*.py")):
+        name = path.stem
+        if name not in MODULES:
+            wrong.append(f"{path.relative_to(ROOT)}: has no place in MODULES of tests/layers.py")
+            continue
+        tree = ast.parse(path.read_text())
+        typing = {id(node) for block in ast.walk(tree) if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+                  for node in ast.walk(block)}
+        for node in ast.walk(tree):
+            if id(node) in typing or not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            if isinstance(node, ast.ImportFrom) and node.level:
+                imported = [node.module] if node.module else [alias.name for alias in node.names]
+                wrong += [f"{path.relative_to(ROOT)}: imports {each} (not allowed from {name})" for each in imported
+                          if each not in MODULES[: MODULES.index(name)]]
+                continue
+            for each in [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]:
+                if each.split(".")[0] not in sys.stdlib_module_names | PRESENT:
+                    wrong.append(f"{path.relative_to(ROOT)}: imports {each} (the package needs nothing but Python)")
+    return wrong
+
+
 def names_of_no_file():
     """Files and folders of ours that texts name and that are not there."""
     files = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.relative_to(ROOT).parts[0] not in ("build", ".git")]
@@ -138,7 +169,7 @@ def names_of_no_file():
     wrong = []
     for text in (path for path in files if path.suffix == ".md" and path.name != "CHANGELOG.md"):
         for name in re.findall(r"`([^`\s]+)`", (ROOT / text).read_text()):
-            ours = re.fullmatch(r"(?:lib|hpcrun-lite|prof-mpi|viewer-cli|tests|docs)/[\w./-]+|[\w-]+\.[ch]pp", name)
+            ours = re.fullmatch(r"(?:lib|hpcrun-lite|prof-mpi|viewer-cli|python|tests|docs)/[\w./-]+|[\w-]+\.[ch]pp", name)
             if ours and not {name.rstrip("/"), f"lib/{name}", f"{text.parent}/{name}".rstrip("/")} & known:
                 wrong.append(f"{text}: names {name}, which is not there")
     return wrong
@@ -147,7 +178,7 @@ def names_of_no_file():
 def folders_without_guide():
     """Folders of the tools whose README.md is missing or too long to be read at once. The unit tests have one for all."""
     wrong = []
-    for where in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "tests"):
+    for where in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "python", "tests"):
         for folder in [ROOT / where, *(path for path in sorted((ROOT / where).rglob("*")) if path.is_dir())]:
             sources = [path for path in folder.iterdir() if path.suffix in (".cpp", ".hpp", ".c", ".py")]
             guide = folder / "README.md"
@@ -160,7 +191,7 @@ def folders_without_guide():
 
 
 def main():
-    wrong = circles() + names_of_no_file() + folders_without_guide()
+    wrong = circles() + names_of_no_file() + folders_without_guide() + python_modules()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
