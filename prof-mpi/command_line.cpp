@@ -2,7 +2,6 @@
 
 #include "print/output.hpp"
 #include "spelling/closest.hpp"
-#include "spelling/unknown_option.hpp"
 #include "structure/structure.hpp"
 
 #include <cstdlib>

@@ -10,7 +10,6 @@
 #include "files/at_death.hpp"
 #include "print/output.hpp"
 #include "request/command_line.hpp"
-#include "request/completion.hpp"
 #include "request/open_database.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
@@ -96,7 +95,7 @@ bool follow_to_end(const Invocation& invocation, bool& went_on) {
 int tell_end(const Opened& opened) {
   const Json end = {{"ended", true}, {"database", opened.path}};
   print::TextStream out(std::cout);
-  out << end.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << one_line(end) << '\n';
   out.flush();
   std::cout.flush();
   return opened.degraded ? kDegraded : 0;

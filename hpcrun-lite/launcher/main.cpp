@@ -2,7 +2,6 @@
 // program.
 #include "files/own_program.hpp"
 #include "launcher/failure.hpp"
-#include "launcher/mpi_choice.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
 #include "launcher/run_claim.hpp"

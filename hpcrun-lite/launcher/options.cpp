@@ -5,7 +5,7 @@
 #include "measurement/limits.hpp"
 #include "print/output.hpp"
 #include "runtime/events/event_list.hpp"
-#include "spelling/unknown_option.hpp"
+#include "spelling/closest.hpp"
 
 #include <cctype>
 #include <charconv>

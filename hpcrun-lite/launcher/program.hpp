@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,12 @@ Program find_program(const std::string& name);
 
 /// The file name without its directories.
 std::string base_name(const std::string& path);
+
+enum class Mpi : std::uint8_t { none, openmpi, mpich, unknown };
+
+/// Which MPI the program will use: what it links, directly or through other libraries; else (a script, an
+/// interpreter, a program that loads MPI itself) the one whose launcher started us. `unknown`: an MPI with
+/// another binary interface; `library` then names it.
+Mpi choose_mpi(const Program& program, std::string& library);
 
 }  // namespace culprit::launcher

@@ -4,9 +4,8 @@
 // the code that holds it (walk.cpp). A suspect explains its share of the excess, less what sampling noise
 // alone would give. What several blamed contexts around it show is one suspect. Cost: work per thread of few
 // parts; bounds from the summaries, and parts with equal sums, spare most.
-#include "blame/suspects.hpp"
-
 #include "blame/blame.hpp"
+#include "blame/excess.hpp"
 #include "blame/role_facts.hpp"
 #include "blame/walk.hpp"
 
@@ -82,6 +81,38 @@ void add_share(const Suspect& from, double share, Found& found) {
   }
   into.save_balanced_ns += share_of(from.save_balanced_ns, share);
   into.save_removed_ns += share_of(from.save_removed_ns, share);
+}
+
+// How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess over what
+// sampling and nature make of equal work, how much more even the balanced scope is without it than without
+// another part that offers as much, and how much of the blame all suspects explain. The thresholds follow
+// from simulated runs with known truth (tests/unit/blame/choice_test.cpp). Cost: none.
+
+using database::Confidence;
+using database::Doubt;
+
+/// Excess over its jitter: sure, and likely, from there on.
+constexpr double kSignificant = 6, kLikely = 3;
+/// How much more even the scope is without it than without a rival, over the jitter of both: likewise.
+constexpr double kAhead = 3, kHardlyAhead = 1;
+/// Share of the blame that all suspects of the balanced scope explain.
+constexpr double kExplained = 0.25;
+
+/// Sets how sure it is that a suspect is to blame, and what is in doubt. `excess`: of the code; `culprits`:
+/// threads; `explained`: the share of the balanced scope's blame that all its suspects explain together, 0
+/// to 1.
+void judge(Suspect& suspect, const Excess& excess, std::size_t culprits, double explained) {
+  const double jitter = excess.jitter * std::sqrt(static_cast<double>(culprits));
+  const double total = real_total(excess);
+  const bool weak = total < kSignificant * jitter;
+  suspect.doubt = weak                     ? Doubt::sampling
+                  : excess.margin < kAhead ? Doubt::rivals
+                  : explained < kExplained ? Doubt::varying
+                                           : Doubt::none;
+  const bool hint = total < kLikely * jitter || excess.margin < kHardlyAhead;
+  suspect.confidence = suspect.doubt == Doubt::none ? Confidence::sure
+                       : hint                       ? Confidence::hint
+                                                    : Confidence::likely;
 }
 
 /// The suspects of one role.
@@ -347,39 +378,6 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
   Search search(contexts, threads.role, role, threads.locations, work, options);
   for (const database::BlameRow& row : blame) search.below(row);
   return search.take();
-}
-
-// How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess over what
-// sampling and nature make of equal work, how much more even the balanced scope is without it than without
-// another part that offers as much, and how much of the blame all suspects explain. The thresholds follow
-// from simulated runs with known truth (tests/unit/blame/choice_test.cpp). Cost: none.
-
-namespace {
-
-using database::Confidence;
-using database::Doubt;
-
-/// Excess over its jitter: sure, and likely, from there on.
-constexpr double kSignificant = 6, kLikely = 3;
-/// How much more even the scope is without it than without a rival, over the jitter of both: likewise.
-constexpr double kAhead = 3, kHardlyAhead = 1;
-/// Share of the blame that all suspects of the balanced scope explain.
-constexpr double kExplained = 0.25;
-
-}  // namespace
-
-void judge(database::Suspect& suspect, const Excess& excess, std::size_t culprits, double explained) {
-  const double jitter = excess.jitter * std::sqrt(static_cast<double>(culprits));
-  const double total = real_total(excess);
-  const bool weak = total < kSignificant * jitter;
-  suspect.doubt = weak                     ? Doubt::sampling
-                  : excess.margin < kAhead ? Doubt::rivals
-                  : explained < kExplained ? Doubt::varying
-                                           : Doubt::none;
-  const bool hint = total < kLikely * jitter || excess.margin < kHardlyAhead;
-  suspect.confidence = suspect.doubt == Doubt::none ? Confidence::sure
-                       : hint                       ? Confidence::hint
-                                                    : Confidence::likely;
 }
 
 }  // namespace culprit::blame

@@ -8,7 +8,6 @@
 #include "merge/attribution/roles.hpp"
 #include "merge/attribution/sources.hpp"
 #include "merge/diagnosis/diagnose.hpp"
-#include "merge/diagnosis/gathered_facts.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/idleness/waiting.hpp"
 #include "merge/input/divide.hpp"

@@ -6,6 +6,11 @@
 #include <string>
 #include <string_view>
 
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
 namespace culprit::spelling {
 
 /// How many letters have to be put in, taken away, replaced or exchanged with their neighbour to make `b` of
@@ -20,5 +25,10 @@ std::optional<std::string> closest(std::string_view word, std::span<const std::s
 /// `did you mean NAME? ` with the closest one, for the front of an error's parenthesis; empty where none is
 /// near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
+
+/// Why `app` refused a command line, in one line without its tool's name. An option that it does not have is
+/// reported with the one of its own that was most likely meant: `--sotr: no such option (did you mean --sort?
+/// ...)`. `help` is the command that lists the options, such as `viewer-cli --help`.
+std::string explain(const CLI::App& app, const CLI::ParseError& error, const std::string& help);
 
 }  // namespace culprit::spelling

@@ -2,7 +2,7 @@
 // tables, exception handlers and calls that never return. Linear in the instructions.
 #include "structure/code_reader.hpp"
 
-#include "structure/encoded_bytes.hpp"
+#include "structure/frames.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,3 +1,6 @@
+// Names as users write them, of mangled symbols (docs/algorithms.md 15): C++ by libsupc++, Rust by
+// rust_symbol.cpp, Fortran by the patterns of gfortran and ifort; suffixes of copies and parts of a procedure
+// are put in words or left out. Symbols whose names would grow without bounds are shown as they are.
 #include "structure/rust_symbol.hpp"
 #include "structure/structure.hpp"
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "bytes/reader.hpp"
 #include "structure/module.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace culprit::structure {
@@ -23,6 +26,27 @@ class Frames {
 
  private:
   std::vector<Frame> frames_;
+};
+
+/// Reads the encodings of .eh_frame and .gcc_except_table; good() says whether it could.
+class EncodedBytes : public bytes::Reader<> {
+ public:
+  /// `address` is where the first byte is loaded: pc-relative pointers count from there.
+  EncodedBytes(std::span<const std::byte> bytes, std::uint64_t address)
+      : Reader(bytes), end_address_(address + bytes.size()) {}
+
+  /// A pointer in a DW_EH_PE_* encoding; omitted, indirect, text- or data-relative ones fail. `relative`
+  /// false gives the bare value (of a length).
+  std::uint64_t pointer(std::uint8_t encoding, bool relative = true);
+
+ private:
+  std::uint64_t refuse() {
+    fail(bytes::Failure::out_of_range);
+    return 0;
+  }
+  std::uint64_t bare_pointer(std::uint8_t encoding);
+
+  std::uint64_t end_address_;
 };
 
 }  // namespace culprit::structure

@@ -1,3 +1,5 @@
+// Instructions by Zydis, as far as control flow is concerned (docs/algorithms.md 15). Cost: one decoding
+// each.
 #include "structure/machine_code.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include "structure/flow_graph.hpp"
 #include "structure/line_table.hpp"
-#include "structure/loop_copies.hpp"
 #include "structure/loops.hpp"
 #include "structure/subprograms.hpp"
 
@@ -37,7 +36,7 @@ class InlineMap {
 /// A loop's line is the smallest of those of its controlling branches, as seen from the instance it lies in:
 /// code inlined into the loop stands for its call site. (The header's own first instruction is no witness:
 /// optimisers give it lines from before the loop.) A loop directly within one of the same line is no scope of
-/// its own: compilers split loops to peel or rotate them (and make copies of them: loop_copies.hpp).
+/// its own: compilers split loops to peel or rotate them (and make copies of them: unite_copies()).
 class Nesting {
  public:
   Nesting(const std::vector<Inlined>& inlined, const FlowGraph& graph, const LoopForest& forest,

@@ -1,3 +1,6 @@
+// The structure of a module around sampled addresses (docs/algorithms.md 15): from the cache where that has
+// all of it, else recovered in parts, by several threads where there are addresses enough, and put together
+// (combine.cpp). A file that changes meanwhile, or is damaged, gives one procedure of which nothing is known.
 #include "files/at_death.hpp"
 #include "structure/cache.hpp"
 #include "structure/code_map.hpp"

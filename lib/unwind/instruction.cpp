@@ -1,3 +1,7 @@
+// What an x86-64 instruction means for the way out of a function (docs/algorithms.md 14): its length, and
+// what it does to rsp, rbp and the flow of control. From tables of operands by opcode (Intel SDM volume 2,
+// appendix A), for the instructions that compilers emit; any other opcode is refused. Cost: the instruction's
+// bytes.
 #include "unwind/instruction.hpp"
 
 #include "unwind/call_frame.hpp"

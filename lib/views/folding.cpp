@@ -1,3 +1,6 @@
+// Folds rows of the calling context tree (docs/algorithms.md 4): recursion, the insides of the C++ standard
+// library, loops without a place, and what no sample met. Cost: all nodes that a row stands for and their
+// children; procedures with very much below them are not folded.
 #include "views/folding.hpp"
 
 #include <algorithm>

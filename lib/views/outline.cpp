@@ -1,3 +1,5 @@
+// A tree as people open it: rows are made and sorted when their parent is first opened, so the cost is that
+// of what is shown. Chains of only children open together.
 #include "views/outline.hpp"
 
 #include "views/folding.hpp"

@@ -3,11 +3,13 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 
 #include <re2/re2.h>
 
 namespace culprit::views {
+
 namespace {
 
 using database::ContextKind;
@@ -72,6 +74,16 @@ bool Search::touches(NodeId node) const {
   if (node >= view_->numbered()) return matches(node);
   const auto first = std::lower_bound(found_.begin(), found_.end(), node);
   return first != found_.end() && *first < view_->subtree_end(node);
+}
+
+std::unique_ptr<re2::RE2> make_pattern(const std::string& text) {
+  const bool capital =
+      std::any_of(text.begin(), text.end(), [](unsigned char letter) { return std::isupper(letter) != 0; });
+  RE2::Options options(RE2::Quiet);
+  options.set_case_sensitive(capital);
+  auto pattern = std::make_unique<re2::RE2>(text, options);
+  if (!pattern->ok()) throw BadPattern("'" + text + "' is no regular expression: " + pattern->error());
+  return pattern;
 }
 
 }  // namespace culprit::views

@@ -1,14 +1,18 @@
 #pragma once
 
-#include "views/pattern.hpp"
 #include "views/view.hpp"
 #include "views/visible.hpp"
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+namespace re2 {
+class RE2;
+}
 
 namespace culprit::views {
 
@@ -55,5 +59,15 @@ class Search {
   };
   mutable std::unordered_map<Site, bool, SiteHash> sites_;  ///< those that are known, with nothing alike
 };
+
+/// What is searched for is no regular expression. what() is "why (what to do)".
+class BadPattern : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A regular expression (RE2) as people type it: case matters only where it has a capital letter. Throws
+/// BadPattern.
+std::unique_ptr<re2::RE2> make_pattern(const std::string& text);
 
 }  // namespace culprit::views

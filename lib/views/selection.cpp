@@ -1,3 +1,5 @@
+// Summaries over some of the threads (docs/algorithms.md 2 to 4), from their values per thread, formed
+// exactly as merging forms those of all. Cost: the profiles of the threads that are chosen.
 #include "views/selection.hpp"
 
 #include "views/outermost.hpp"

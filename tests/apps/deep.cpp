@@ -1,6 +1,6 @@
 // Deep and wide call paths: a recursive descent over a grammar-like tree of many small functions, 60 frames
 // deep, and thousands of distinct contexts; then a reduction. For benchmarks of unwinding and merging. Usage:
-// deep SECONDS [WALKS]; with WALKS it ends after so many, however long they take
+// deep SECONDS [WALKS]; with WALKS it ends after that number of walks, however long they take
 #include <array>
 #include <chrono>
 #include <cmath>

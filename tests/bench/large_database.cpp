@@ -25,7 +25,7 @@ constexpr std::uint32_t kRanksPerGroup = 1000;  // that share the other contexts
 constexpr std::uint32_t kFiles = 50, kProcedures = 5000, kLines = 4;
 constexpr std::uint32_t kDepth = 60;
 constexpr std::uint32_t kMetrics = 5;                    // REALTIME, idleness, communication, CPU, samples
-constexpr std::uint32_t kCoreRows = 6, kGroupRows = 40;  // one statement in so many has samples
+constexpr std::uint32_t kCoreRows = 6, kGroupRows = 40;  // statements per one that has samples
 
 // Of traced runs.
 constexpr std::uint32_t kIterations = 1000;
@@ -377,7 +377,7 @@ class Model {
 
   /// As long as the lines that procedures are said to be at.
   void make_sources() {
-    constexpr std::uint32_t kEvery = 5;  // of so many files: all of them would be a million lines
+    constexpr std::uint32_t kEvery = 5;  // the files per one with a text: all of them would be a million lines
     for (std::uint32_t f = 0; f < kFiles; f += kEvery) {
       SourceFile& source = e_.sources.emplace_back(SourceFile{2 + f, {}});
       const std::uint32_t lines = 10 * (f + 1) * (kProcedures / kFiles) + 10;

@@ -34,7 +34,7 @@ namespace layout = measurement::layout;
 namespace sealed = measurement::sealed;
 
 constexpr double kMissing = 0.02;  ///< of the samples, in each rank
-constexpr std::size_t kSlow = 16;  ///< one rank in so many has half as much work again
+constexpr std::size_t kSlow = 16;  ///< ranks per one that has half as much work again
 
 /// Small and fast, and seeded for each rank: the files do not depend on who writes them.
 class Random {

@@ -41,7 +41,7 @@ with mmap.mmap(-1, int(sys.argv[1]), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
 def touch_memory(size):
-    """Uses so many bytes once, in a process of its own, as what a process used before counts as what its programs use. The host of
+    """Uses `size` bytes once, in a process of its own, as what a process used before counts as what its programs use. The host of
     a virtual machine takes back what lies free for seconds, and to give it again costs several times what the system's
     zeroing does: a tenth of an analysis that is none of its work."""
     subprocess.run([sys.executable, "-c", TOUCH, str(size)], check=True)

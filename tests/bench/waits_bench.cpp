@@ -289,7 +289,7 @@ class Unmatched final : public ProcessTrace {
   std::vector<Definition> definitions_;
 };
 
-/// A trace that breaks off after so many records.
+/// A trace that breaks off after a number of records.
 class Truncated final : public ProcessTrace {
  public:
   Truncated(std::unique_ptr<ProcessTrace> whole, std::uint64_t records)

@@ -6,7 +6,7 @@ before it ends; where the thread loses its processor in between, the two differ 
 checked, call by call, that the tools' times lie within the program's, on the right side of the wait but for a few; and then, wait by
 wait, that what the tools found is to the nanosecond what the referee (truth.py) makes of those times.
 
-CULPRIT_RANKS_TRIED="2 3 8 16" compares on so many ranks what is otherwise compared on four.
+CULPRIT_RANKS_TRIED="2 3 8 16" compares on these numbers of ranks what is otherwise compared on four.
 """
 
 import collections

@@ -1,6 +1,6 @@
 """The file of digests: each line holds what a command gave, and the command, so that it can be done again.
 
-    DIGEST STATUS merge NAME RANKS [OPTION...]     prof-mpi on so many ranks: the database NAME.RANKS.db
+    DIGEST STATUS merge NAME RANKS [OPTION...]     prof-mpi on RANKS ranks: the database NAME.RANKS.db
     DIGEST STATUS show DATABASE WORD...            viewer-cli: what it prints
     DIGEST - library PATH                          a library of the system that was measured
     - - left-out NAME WHY                          what could not be measured

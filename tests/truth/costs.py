@@ -2,14 +2,15 @@
 
     Costs(Truth(logs)).of(rank, before)      (short-term, long-term) ns that the time before calls of this function cost
 
-The definitions. A wait is explained by what the rank that caused it did longer than the waiter since the two last met, up to the
-call that ended the wait, and by its own waits. Two ranks meet at the end of a wait of one for the other, and in a collective that
-nobody leaves before all have entered it. What each did is divided into gaps, by the calls around them, and calls without their
-waits; what is left of the call in which they met is the same for both. R is what the causer took longer for each: A+ and A- are the sums above and below zero over what both did, B the sum over
-what one did. D = A+ + max(0, B - A-) if B >= 0, else max(0, A+ + B). If D and the causer's waits are at least as long as the wait,
-it is divided among them in proportion; else what is missing has no cause. What falls to the causer's own waits is divided among
-their causes in turn, as long-term cost; the rest is short-term cost of what it did longer. What only the causer did is less by
-what only the waiter did, the most alike in length first. (The programs that are judged here do something else in each gap.)"""
+The definitions. A wait is explained by what the rank that caused it did longer than the waiter since the two last synchronized,
+up to the call that ended the wait, and by its own waits. Two ranks synchronize at the end of a wait of one for the other, and
+in a collective that nobody leaves before all have entered it. What each did is divided into gaps, by the calls around them, and
+calls without their waits; what is left of the call in which they synchronized is the same for both. R is what the delayer took
+longer for each: A+ and A- are the sums above and below zero over what both did, B the sum over what one did. D = A+ + max(0, B
+- A-) if B >= 0, else max(0, A+ + B). If D and the delayer's waits are at least as long as the wait, it is divided among them in
+proportion; else what is missing has no cause. What falls to the delayer's own waits is divided among their causes in turn, as
+long-term cost; the rest is short-term cost of what it did longer. What only the delayer did is less by what only the waiter
+did, the most alike in length first. (The programs that are judged here do something else in each gap.)"""
 
 import collections
 import itertools
@@ -23,7 +24,7 @@ class Costs:
         self.calls = {log.rank: [call for call in log.calls if call.function.startswith("MPI_")] for log in truth.ranks}
         self.place = {call: index for calls in self.calls.values() for index, call in enumerate(calls)}
         self.waits = {wait.call: wait for wait in truth.waits if not wait.part_of and wait.pattern not in NO_WAITS}
-        self.met = self._meetings()
+        self.synchronized = self._synchronizations()
         self.short, self.long = collections.Counter(), collections.Counter()  # by (rank, function after the gap)
         for wait in self.waits.values():
             self._divide(wait, wait.nanoseconds, self.short)
@@ -31,9 +32,9 @@ class Costs:
     def of(self, rank, before):
         return self.short[rank, before], self.long[rank, before]
 
-    def _meetings(self):
+    def _synchronizations(self):
         """{(rank, other rank): [(place of own call, entering it, place of the other's call, entering it)]}"""
-        met = collections.defaultdict(list)
+        points = collections.defaultdict(list)
         joining = set()
         for kind, _, members, calls in self.truth._match_collectives()["instances"]:
             called = [call for call, _ in calls.values()]
@@ -42,21 +43,22 @@ class Costs:
                 continue
             joining.update(called)
             for a, b in itertools.permutations(members, 2):
-                met[a, b].append((self.place[calls[a][0]], False, self.place[calls[b][0]], False))
+                points[a, b].append((self.place[calls[a][0]], False, self.place[calls[b][0]], False))
         for wait in self.waits.values():
             if wait.call in joining:  # all leave it about as late
                 continue
             waiter, cause = self.place[wait.call], self.place[wait.cause]
-            met[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
-            met[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
-        return met
+            points[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
+            points[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
+        return points
 
     def _begin(self, wait):
-        """The calls in which the two had last met, each with whether its rank was entering it then: the waiter's, the causer's."""
+        """The calls in which the two had last synchronized, the waiter's and the delayer's, each with whether its rank was entering
+        it then."""
         waiter, cause = self.place[wait.call], self.place[wait.cause]
         before = [
             (own, not own_enters, other, other_enters)
-            for own, own_enters, other, other_enters in self.met[wait.call.rank, wait.cause.rank]
+            for own, own_enters, other, other_enters in self.synchronized[wait.call.rank, wait.cause.rank]
             if (own < waiter or (own == waiter and own_enters)) and other < cause
         ]
         if not before:
@@ -73,14 +75,14 @@ class Costs:
             times[previous.function, call.function] += call.enter - previous.exit
         for call in calls[:-1]:
             wait = self.waits.get(call)
-            times["met" if call is calls[0] else call.function] += call.duration - (wait.nanoseconds if wait else 0)
+            times["synchronized" if call is calls[0] else call.function] += call.duration - (wait.nanoseconds if wait else 0)
             waits.extend([wait] if wait and (entering or call is not calls[0]) else [])
         return times, waits
 
     def _divide(self, wait, amount, costs):
         rank, begin = wait.cause.rank, self._begin(wait)
         if begin is None:
-            return  # they had not met: at the very beginning
+            return  # they had not synchronized: at the very beginning
         theirs, _ = self._times(wait.call.rank, begin[0], self.place[wait.call])
         times, waits = self._times(rank, begin[1], self.place[wait.cause])
         longer, delay = longer_in(times, theirs), excess(times, theirs)
@@ -92,18 +94,18 @@ class Costs:
             self._divide(inner, amount * inner.nanoseconds / whole, self.long)
 
 
-def excess(causer, waiter):
-    both = [causer[kind] - waiter[kind] for kind in causer.keys() & waiter.keys()]
+def excess(delayer, waiter):
+    both = [delayer[kind] - waiter[kind] for kind in delayer.keys() & waiter.keys()]
     more, less = sum(ns for ns in both if ns > 0), -sum(ns for ns in both if ns < 0)
-    one = sum(causer[kind] - waiter[kind] for kind in causer.keys() ^ waiter.keys())
+    one = sum(delayer[kind] - waiter[kind] for kind in delayer.keys() ^ waiter.keys())
     return more + max(0, one - less) if one >= 0 else max(0, more + one)
 
 
-def longer_in(causer, waiter):
-    """{kind: ns that the causer took longer}, what only one of them did set against each other."""
-    longer = {kind: causer[kind] - waiter[kind] for kind in causer.keys() & waiter.keys()}
-    own = {kind: causer[kind] for kind in causer.keys() - waiter.keys() if causer[kind] > 0}
-    others = {kind: waiter[kind] for kind in waiter.keys() - causer.keys() if waiter[kind] > 0}
+def longer_in(delayer, waiter):
+    """{kind: ns that the delayer took longer}, what only one of them did set against each other."""
+    longer = {kind: delayer[kind] - waiter[kind] for kind in delayer.keys() & waiter.keys()}
+    own = {kind: delayer[kind] for kind in delayer.keys() - waiter.keys() if delayer[kind] > 0}
+    others = {kind: waiter[kind] for kind in waiter.keys() - delayer.keys() if waiter[kind] > 0}
     while own and others:
         pairs = ((abs(own[a] - others[b]) / max(own[a], others[b]), str(a), str(b), a, b) for a in own for b in others)
         *_, a, b = min(pairs)

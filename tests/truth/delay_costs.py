@@ -88,7 +88,7 @@ class DelayCosts:
         self.rows = {log.rank: Row(log, self.waits) for log in truth.ranks}
         self.short, self.long, self.undetermined = (collections.Counter() for _ in range(3))
         self.unattributed = 0.0
-        self.met = self._synchronizations()
+        self.synchronized = self._synchronizations()
         self._passed = collections.Counter()
         self._accounts = collections.defaultdict(Account)
         self._surplus = self._surpluses()
@@ -104,21 +104,21 @@ class DelayCosts:
 
     def _synchronizations(self):
         """{(rank, other): [(own call, at its enter, other's call, at its enter)]} in the order of time."""
-        met, joined = collections.defaultdict(list), set()
+        of_pair, joined = collections.defaultdict(list), set()
         for called in self._joining():
             if max(call.enter for call in called.values()) > min(call.exit for call in called.values()):
                 continue
             joined.update(called.values())
             for rank, other in itertools.permutations(called, 2):
-                met[rank, other].append((self._index(called[rank]), False, self._index(called[other]), False))
+                of_pair[rank, other].append((self._index(called[rank]), False, self._index(called[other]), False))
         for wait in self.waits.values():
             if wait.call not in joined:
                 waiter, cause = self._index(wait.call), self._index(wait.cause)
-                met[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
-                met[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
-        for points in met.values():
+                of_pair[wait.call.rank, wait.cause.rank].append((waiter, False, cause, True))
+                of_pair[wait.cause.rank, wait.call.rank].append((cause, True, waiter, False))
+        for points in of_pair.values():
             points.sort(key=lambda point: (*point_order(point), point[2]))
-        return met
+        return of_pair
 
     def _joining(self):
         """{rank: call} of each blocking operation that all need, and of each fence."""
@@ -140,7 +140,7 @@ class DelayCosts:
     def _since(self, wait):
         """The last point before the wait at which both ranks were known to be: as in _synchronizations; or None."""
         waiter, cause = self._index(wait.call), self._index(wait.cause)
-        points = self.met[wait.call.rank, wait.cause.rank]
+        points = self.synchronized[wait.call.rank, wait.cause.rank]
         place = bisect.bisect_left(points, (waiter, 1), key=point_order)
         return next((point for point in reversed(points[:place]) if point[2] < cause), None)
 

@@ -131,7 +131,7 @@ class Costs(unittest.TestCase):
         ranks.work(0, "main/after", 30)
         costs = self.costs(ranks)
         foo, own = (0, ("main", "foo")), (1, ("main", "own"))
-        # In MPI_Finalize rank 2 meets rank 0 for the first time: of its 20 ms there foo bears 20 of 50, too.
+        # In MPI_Finalize rank 2 synchronizes with rank 0 for the first time: of its 20 ms there foo bears 20 of 50, too.
         self.assertAlmostEqual(costs.short[foo] / 1e6, 20 + 8, delta=0.1)
         self.assertAlmostEqual(costs.long[foo] / 1e6, 20, delta=0.1)
         self.assertAlmostEqual(costs.short[own] / 1e6, 10, delta=0.1)

@@ -27,7 +27,7 @@ class Logs:
         return truth.Truth([truth.parse(self.text(rank)) for rank in range(len(self.lines))])
 
     def waits(self):
-        """(pattern, rank, microseconds, causer), parts included."""
+        """(pattern, rank, microseconds, delayer), parts included."""
         found = self.truth()
         return sorted((w.pattern, w.call.rank, w.nanoseconds // US, w.cause.rank) for w in found.waits)
 

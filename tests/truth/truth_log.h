@@ -62,7 +62,7 @@ void truth_complete(int window);
 void truth_wait(int window);
 void truth_lock(int window, int target, int exclusive);
 void truth_unlock(int window, int target);
-/* The call stands for a loop of so many calls that did not block, such as MPI_Test; the first of them was
+/* The call stands for a loop of `calls` calls that did not block, such as MPI_Test; the first of them was
  * over at this time (truth_now). */
 void truth_polls(int calls, long long first);
 void truth_work(void);                  /* the call's own time is work by construction: nothing in it waits */

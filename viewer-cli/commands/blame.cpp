@@ -1,5 +1,4 @@
-#include "commands/blame.hpp"
-
+#include "commands/report.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/suspect_names.hpp"

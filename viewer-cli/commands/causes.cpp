@@ -1,7 +1,6 @@
-#include "commands/causes.hpp"
+#include "findings/causes.hpp"
 
-#include "findings/cause_confidence.hpp"
-#include "findings/common_cause.hpp"
+#include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/call_path_text.hpp"

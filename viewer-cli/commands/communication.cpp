@@ -1,6 +1,6 @@
 #include "commands/communication.hpp"
 
-#include "commands/rows.hpp"
+#include "commands/list.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "text/call_path_text.hpp"

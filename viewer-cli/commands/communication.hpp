@@ -1,8 +1,8 @@
 #pragma once
 
-#include "commands/table.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/screen.hpp"
+#include "text/table.hpp"
 #include "views/figures.hpp"
 
 #include <ostream>

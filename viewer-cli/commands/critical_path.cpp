@@ -1,6 +1,6 @@
 #include "commands/critical_path.hpp"
 
-#include "commands/rows.hpp"
+#include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -72,18 +72,18 @@ Table critical_path_table(const database::Contents& experiment) {
 }
 
 Json critical_path_json(const database::Contents& experiment) {
+  const Table::Columns of_path = {{"path"}, {"seconds"}, {"imbalance_s"}, {"between_calls"}};
   Json paths = Json::array();
   for (const CriticalScope& one : experiment.trace().critical) {
-    Json ranks = Json::array();
+    Table ranks{{{"rank"}, {"seconds"}}, {}};
     for (const CriticalScope::Share& share : one.shares) {
-      ranks.push_back(
-          {{"rank", experiment.locations[share.location].rank}, {"seconds", seconds_of(share.ns)}});
+      ranks.rows.push_back({std::int64_t{experiment.locations[share.location].rank}, seconds_of(share.ns)});
     }
-    paths.push_back({{"path", path_json(experiment, one.scope.context)},
-                     {"seconds", seconds_of(one.ns)},
-                     {"imbalance_s", seconds_of(one.imbalance_ns)},
-                     {"between_calls", one.scope.between},
-                     {"ranks", std::move(ranks)}});
+    Json path = to_json(experiment, of_path,
+                        {Table::Path{one.scope.context}, seconds_of(one.ns), seconds_of(one.imbalance_ns),
+                         one.scope.between});
+    path["ranks"] = to_json(experiment, ranks);
+    paths.push_back(std::move(path));
   }
   return {{"length_s", seconds_of(length_of(experiment))}, {"paths", std::move(paths)}};
 }

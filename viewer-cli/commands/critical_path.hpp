@@ -1,8 +1,8 @@
 #pragma once
 
-#include "commands/table.hpp"
 #include "text/call_path_text.hpp"
 #include "text/screen.hpp"
+#include "text/table.hpp"
 
 #include <ostream>
 #include <vector>

@@ -1,8 +1,7 @@
-#include "commands/diff.hpp"
-
+#include "commands/run.hpp"
 #include "request/view_request.hpp"
-#include "text/csv.hpp"
 #include "text/frame_json.hpp"
+#include "text/table.hpp"
 #include "tree/diff_text.hpp"
 #include "views/compared.hpp"
 #include "views/derived.hpp"
@@ -89,50 +88,39 @@ std::vector<views::NodeId> rows_of(const views::Compared& view, const views::Sho
   return rows;
 }
 
-Json number_or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json(nullptr);
+const Table::Columns kColumns = {{"path"},  {"kind", Table::In::csv}, {"a"}, {"b"}, {"change"},
+                                 {"ratio"}, {"scaling_loss"}};
+
+Table::Row row_of(const views::Compared& view, views::NodeId node, views::Scaling scaling) {
+  const views::ComparedScope& scope = view.compared(node);
+  return {view.path(node),
+          std::string(views::kind_name(scope.frame().kind)),
+          scope.a,
+          scope.b,
+          scope.change(),
+          Table::cell(views::Difference::ratio(scope)),
+          Table::cell(view.difference().scaling_loss(scope, scaling))};
 }
 
-void write_diff_json(std::ostream& out, const views::Compared& view, const std::vector<views::NodeId>& rows,
-                     views::Scaling scaling) {
-  const views::Difference& difference = view.difference();
-  const auto compact = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
-  out << R"({"metric":)" << compact(difference.column().title) << R"(,"unit":)"
-      << compact(difference.column().unit) << ",\n\"nodes\":[";
+void write_diff_json(std::ostream& out, const DiffSetting& setting, const views::Compared& view,
+                     const std::vector<views::NodeId>& nodes) {
+  const views::Column& column = view.difference().column();
+  out << R"({"metric":)" << one_line(column.title) << R"(,"unit":)" << one_line(column.unit)
+      << ",\n\"nodes\":[";
   bool first = true;
-  for (const views::NodeId row : rows) {
-    const views::ComparedScope& scope = view.compared(row);
-    Json path = Json::array();
-    for (const views::Frame& frame : view.path(row)) path.push_back(to_json(frame));
-    const Json node = {{"path", std::move(path)},
-                       {"a", scope.a},
-                       {"b", scope.b},
-                       {"change", scope.change()},
-                       {"ratio", number_or_null(views::Difference::ratio(scope))},
-                       {"scaling_loss", number_or_null(difference.scaling_loss(scope, scaling))}};
-    out << (first ? "\n" : ",\n") << compact(node);
+  for (const views::NodeId node : nodes) {
+    out << (first ? "\n" : ",\n")
+        << one_line(to_json(setting.first, kColumns, row_of(view, node, setting.scaling)));
     first = false;
   }
   out << "]}\n";
 }
 
-void write_diff_csv(std::ostream& out, const views::Compared& view, const std::vector<views::NodeId>& rows,
-                    views::Scaling scaling) {
-  const auto or_empty = [](const std::optional<double>& number) {
-    return number ? csv_number(*number) : std::string{};
-  };
-  write_csv_row(out, {"path", "kind", "a", "b", "change", "ratio", "scaling_loss"});
-  for (const views::NodeId row : rows) {
-    const views::ComparedScope& scope = view.compared(row);
-    std::string path;
-    for (const views::Frame& frame : view.path(row)) path += (path.empty() ? "" : "/") + label(frame);
-    write_csv_row(out,
-                  {path, std::string(views::kind_name(scope.frame().kind)), csv_number(scope.a),
-                   csv_number(scope.b), csv_number(scope.change()), or_empty(views::Difference::ratio(scope)),
-                   or_empty(view.difference().scaling_loss(scope, scaling))});
-  }
+void write_diff_csv(std::ostream& out, const DiffSetting& setting, const views::Compared& view,
+                    const std::vector<views::NodeId>& nodes) {
+  write_csv_header(out, kColumns);
+  for (const views::NodeId node : nodes)
+    write_csv_row(out, setting.first, kColumns, row_of(view, node, setting.scaling));
 }
 
 }  // namespace
@@ -160,10 +148,10 @@ void run_diff(std::ostream& out, const Screen& screen, const views::Source& firs
       write_diff(out, screen, view, shown, setting, invocation);
       break;
     case Format::json:
-      write_diff_json(out, view, rows_of(view, shown), setting.scaling);
+      write_diff_json(out, setting, view, rows_of(view, shown));
       break;
     case Format::csv:
-      write_diff_csv(out, view, rows_of(view, shown), setting.scaling);
+      write_diff_csv(out, setting, view, rows_of(view, shown));
       break;
   }
 }

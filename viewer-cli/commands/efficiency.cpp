@@ -6,6 +6,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 #include "views/column.hpp"
 
 #include <algorithm>
@@ -124,13 +125,20 @@ std::optional<double> transfer_in(const database::Contents& experiment,
   return all > 0 ? std::optional(outside / all) : std::nullopt;
 }
 
-Json figures_json(const Efficiency& result) {
-  Json json = Json::object();
+/// What of the figures a table has: all, or those that a profile knows too.
+enum class Which : std::uint8_t { all, of_profiles };
+
+void add_columns(Table::Columns& columns, Which which) {
+  for (const EfficiencyFigure& figure : kEfficiencyFigures)
+    if (which == Which::all || !figure.exact) columns.push_back({figure.key});
+}
+
+void add_cells(Table::Row& row, const Efficiency& result, Which which) {
   for (const EfficiencyFigure& figure : kEfficiencyFigures) {
+    if (which != Which::all && figure.exact) continue;
     const bool known = figure.exact ? result.exact : result.ranks != 0;
-    json[figure.key] = known ? Json(result.*figure.value) : Json(nullptr);
+    row.push_back(known ? Table::Cell(result.*figure.value) : Table::Cell());
   }
-  return json;
 }
 
 void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
@@ -176,25 +184,39 @@ void write_iterations(std::ostream& out, const Screen& screen, const IterationEf
       << '\n';
 }
 
-Json iterations_json(const IterationEfficiency& iterations) {
+Json iterations_json(const database::Contents& experiment, const IterationEfficiency& iterations) {
   if (iterations.all.ranks == 0) return nullptr;
-  const auto figures = [](const Efficiency& one) {
-    Json result = figures_json(one);
-    result.erase("serialization");
-    result.erase("transfer");
-    result["time_s"] = one.run_s;
-    return result;
+  Table::Columns columns;
+  add_columns(columns, Which::of_profiles);
+  columns.push_back({"time_s"});
+  const auto row_of = [](const Efficiency& one) {
+    Table::Row row;
+    add_cells(row, one, Which::of_profiles);
+    row.emplace_back(one.run_s);
+    return row;
   };
-  Json result = figures(iterations.all);
-  Json each = Json::array();
+  Json result = to_json(experiment, columns, row_of(iterations.all));
+  Table each{columns, {}};
+  each.columns.push_back({"iteration"});
   for (const Efficiency& one : iterations.each) {
-    Json figure = figures(one);
-    figure["iteration"] = each.size();
-    each.push_back(std::move(figure));
+    Table::Row row = row_of(one);
+    row.emplace_back(std::uint64_t{each.rows.size()});
+    each.rows.push_back(std::move(row));
   }
-  result["count"] = each.size();
-  result["each"] = std::move(each);
+  result["count"] = each.rows.size();
+  result["each"] = to_json(experiment, each);
   return result;
+}
+
+Table regions_table(const std::vector<RegionEfficiency>& regions) {
+  Table table{{{"name"}, {"path"}, {"time_s"}}, {}};
+  add_columns(table.columns, Which::all);
+  for (const RegionEfficiency& region : regions) {
+    Table::Row row = {region.name, Table::Path{region.context}, region.efficiency.run_s};
+    add_cells(row, region.efficiency, Which::all);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
 }  // namespace
@@ -286,18 +308,14 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
 }
 
 Json efficiency_json(const views::Figures& figures) {
-  Json result = figures_json(efficiency_of(figures));
-  Json regions = Json::array();
-  for (const RegionEfficiency& region : efficiency_of_regions(figures)) {
-    Json one = {{"name", region.name},
-                {"path", path_json(figures.experiment(), region.context)},
-                {"time_s", region.efficiency.run_s}};
-    const Json shares = figures_json(region.efficiency);
-    for (const auto& [name, value] : shares.items()) one[name] = value;
-    regions.push_back(std::move(one));
-  }
-  result["regions"] = std::move(regions);
-  result["iterations"] = iterations_json(efficiency_of_iterations(figures.experiment()));
+  const database::Contents& experiment = figures.experiment();
+  Table::Columns columns;
+  Table::Row run;
+  add_columns(columns, Which::all);
+  add_cells(run, efficiency_of(figures), Which::all);
+  Json result = to_json(experiment, columns, run);
+  result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
+  result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));
   return result;
 }
 

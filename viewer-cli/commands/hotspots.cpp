@@ -1,6 +1,4 @@
-#include "commands/hotspots.hpp"
-
-#include "commands/waits.hpp"
+#include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/quantity.hpp"

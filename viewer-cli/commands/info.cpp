@@ -1,6 +1,4 @@
-#include "commands/info.hpp"
-
-#include "commands/report_json.hpp"
+#include "commands/report.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "print/text.hpp"
@@ -8,6 +6,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -178,54 +177,64 @@ void write_info(std::ostream& out, const Screen& screen, const database::Content
 namespace {
 
 /// What is known of how threads were scheduled (docs/algorithms.md 5.6).
-Json schedules_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table schedules_table(const database::Contents& experiment) {
+  Table table{{{"location"},
+               {"ran_s"},
+               {"runnable_s"},
+               {"voluntary_switches"},
+               {"involuntary_switches"},
+               {"processors"},
+               {"online"},
+               {"allowed"},
+               {"quota"},
+               {"throttled_s"}},
+              {}};
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    Json row = Json::object();
-    add_location(row, experiment, thread.location);
-    std::vector<std::int32_t> processors;
+    Table::Numbers processors;
     thread.processors.each([&](std::uint16_t processor) { processors.push_back(processor); });
-    row["ran_s"] = seconds_of(thread.ran_ns);
-    row["runnable_s"] = seconds_of(thread.runnable_ns);
-    row["voluntary_switches"] = thread.voluntary;
-    row["involuntary_switches"] = thread.involuntary;
-    row["processors"] = processors;
-    row["online"] = thread.online;
-    row["allowed"] = thread.allowed;
-    row["quota"] = thread.quota == 0 ? Json(nullptr) : Json(static_cast<double>(thread.quota) / 1000);
-    row["throttled_s"] = seconds_of(thread.throttled_ns);
-    array.push_back(std::move(row));
+    table.rows.push_back(
+        {Table::Thread{thread.location}, seconds_of(thread.ran_ns), seconds_of(thread.runnable_ns),
+         std::uint64_t{thread.voluntary}, std::uint64_t{thread.involuntary}, std::move(processors),
+         std::uint64_t{thread.online}, std::uint64_t{thread.allowed},
+         thread.quota == 0 ? Table::Cell() : Table::Cell(static_cast<double>(thread.quota) / 1000),
+         seconds_of(thread.throttled_ns)});
   }
-  return array;
+  return table;
+}
+
+Table modules_table(const database::Contents& experiment) {
+  Table table{
+      {{"path"}, {"build_id"}, {"samples"}, {"unwind_information"}, {"bridged"}, {"partial"}, {"notes"}}, {}};
+  for (const database::ModuleInfo& module : experiment.modules) {
+    table.rows.push_back({module.path, module.build_id, module.samples, !module.no_unwind, module.bridged,
+                          module.partial, module.notes});
+  }
+  return table;
+}
+
+Table metrics_table(const database::Contents& experiment) {
+  Table table{{{"name"}, {"unit"}, {"description"}}, {}};
+  for (const database::Metric& metric : experiment.metrics)
+    table.rows.push_back({metric.name, metric.unit, metric.description});
+  return table;
+}
+
+Table roles_table(const database::Contents& experiment) {
+  Table table{{{"role"}, {"threads"}}, {}};
+  for (const database::Role& role : experiment.roles)
+    table.rows.push_back({role.name, std::uint64_t{role.threads}});
+  return table;
 }
 
 }  // namespace
 
 Json info_json(const database::Contents& experiment) {
   const database::Run& run = experiment.run;
-  Json modules = Json::array();
-  for (const database::ModuleInfo& module : experiment.modules) {
-    modules.push_back({{"path", module.path},
-                       {"build_id", module.build_id},
-                       {"samples", module.samples},
-                       {"unwind_information", !module.no_unwind},
-                       {"bridged", module.bridged},
-                       {"partial", module.partial},
-                       {"notes", module.notes}});
-  }
-  Json metrics = Json::array();
-  for (const database::Metric& metric : experiment.metrics) {
-    metrics.push_back({{"name", metric.name}, {"unit", metric.unit}, {"description", metric.description}});
-  }
-  Json roles = Json::array();
-  for (const database::Role& role : experiment.roles) {
-    roles.push_back({{"role", role.name}, {"threads", role.threads}});
-  }
   Json info = {{"command", run.command}};
   const Json quality = quality_json(experiment);
   for (const auto& [name, value] : quality.items()) info[name] = value;
   info["events"] = run.events;
-  info["modules"] = modules;
+  info["modules"] = to_json(experiment, modules_table(experiment));
   info["start"] = date(run.start_realtime_ns);
   info["duration_s"] = static_cast<double>(run.duration_ns) / static_cast<double>(kNsPerSecond);
   info["program"] = run.program;
@@ -235,11 +244,11 @@ Json info_json(const database::Contents& experiment) {
   info["run_id"] = run.run_id;
   info["period_s"] = static_cast<double>(run.period_ns) / static_cast<double>(kNsPerSecond);
   info["contexts"] = experiment.contexts.size();
-  info["metrics"] = metrics;
-  info["roles"] = roles;
+  info["metrics"] = to_json(experiment, metrics_table(experiment));
+  info["roles"] = to_json(experiment, roles_table(experiment));
   info["balance"] = {{"test", run.balance}, {"alpha", run.alpha}, {"tau", run.tau}, {"epsilon", run.epsilon}};
   info["notes"] = run.notes;
-  info["schedules"] = schedules_json(experiment);
+  info["schedules"] = to_json(experiment, schedules_table(experiment));
   return info;
 }
 

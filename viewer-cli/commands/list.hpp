@@ -1,8 +1,11 @@
 #pragma once
 
+#include "database/contents.hpp"
 #include "findings/thread_times.hpp"
 #include "text/call_path_text.hpp"
+#include "text/quantity.hpp"
 #include "text/screen.hpp"
+#include "text/table.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-// Lists of waits, causes and hotspots for people: one row for each pattern and call path, whose threads are a
+// Waits, causes and hotspots. For people a list: one row for each pattern and call path, whose threads are a
 // set, or one for each thread. Each list is described once; its text and its page in the browser are written
-// from that. Csv and json have a row for each thread, always (table.hpp).
+// from that. Csv and json have a row for each thread, always (text/table.hpp).
 namespace culprit::viewer {
 
 /// What is wanted of a list.
@@ -112,5 +115,72 @@ std::optional<double> share_of(const List& list, const ListRow& row);
 
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                 const List& list);
+
+// What the outputs on time lines have in common.
+
+/// Rows of a text; csv and json leave out nothing.
+inline constexpr std::size_t kTraceRowsShown = 25;
+/// Of the whole: what a row needs to be shown in a text.
+inline constexpr double kTraceRowShare = 0.002;
+
+/// How many rows, largest first, a text shows.
+template <class Rows, class Amount>
+std::size_t rows_to_show(const Rows& rows, double whole, Amount amount) {
+  std::size_t shown = 0;
+  while (shown < rows.size() && shown < kTraceRowsShown &&
+         static_cast<double>(amount(rows[shown])) >= kTraceRowShare * whole)
+    ++shown;
+  return shown;
+}
+
+/// Throws CommandError, which says how to get one, unless the run has a trace.
+void require_trace(const database::Contents& experiment, const std::string& command,
+                   const std::string& database);
+
+/// Writes rows of an amount, a line of text and a call path below it; amounts in one unit, right-aligned.
+class RowWriter {
+ public:
+  /// `largest_ns`: of all amounts.
+  RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+            std::uint64_t largest_ns);
+
+  /// The text is wrapped.
+  void row(std::uint64_t ns, const std::string& text) const;
+  void path(database::ContextId context, bool between = false, const std::string& before = "") const;
+  /// `and 12 more (--format csv or json)`, where some were left out.
+  void rest(std::size_t all, std::size_t shown) const;
+
+ private:
+  std::ostream& out_;
+  const Screen& screen_;
+  const database::Contents& experiment_;
+  Scale scale_;
+  std::size_t width_;
+};
+
+// Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
+
+/// All waiting that the database lists: parts of waits and completions left out.
+std::uint64_t waiting_ns(const database::Contents& experiment);
+
+Table waits_table(const database::Contents& experiment);
+List waits_list(const database::Contents& experiment, const ListOptions& options);
+
+// Root causes of waiting (`causes`): what code on which thread cost others, directly and through others.
+
+/// Costs by thread and scope, statements added up to what they are in; the most expensive first.
+std::vector<database::Cause> causes_by_scope(const database::Contents& experiment,
+                                             ScopeOf scope_of = &scope_around);
+
+/// One row per thread and call path, and at the end one with an empty path for what is unexplained.
+Table causes_table(const database::Contents& experiment);
+/// The same, that row where its amount belongs.
+Json causes_json(const database::Contents& experiment);
+List causes_list(const database::Contents& experiment, const ListOptions& options);
+
+// Hot procedures that made others wait (`hotspots`).
+
+Table hotspots_table(const database::Contents& experiment);
+List hotspots_list(const database::Contents& experiment, const ListOptions& options);
 
 }  // namespace culprit::viewer

@@ -1,13 +1,12 @@
-#include "commands/metric_over_segments.hpp"
-
-#include "commands/rows.hpp"
-#include "commands/table.hpp"
+#include "commands/list.hpp"
+#include "commands/variation.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>

@@ -1,6 +1,4 @@
-#include "commands/report_json.hpp"
-
-#include "commands/blame.hpp"
+#include "commands/report.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
@@ -10,6 +8,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -19,12 +18,10 @@
 namespace culprit::viewer {
 namespace {
 
-Json where_json(const std::vector<IdleIn>& where, double idle_s) {
-  Json array = Json::array();
-  for (const IdleIn& call : where) {
-    array.push_back({{"name", call.name}, {"idleness_s", call.seconds}, {"share", call.seconds / idle_s}});
-  }
-  return array;
+Json where_json(const database::Contents& experiment, const std::vector<IdleIn>& where, double idle_s) {
+  Table table{{{"name"}, {"idleness_s"}, {"share"}}, {}};
+  for (const IdleIn& call : where) table.rows.push_back({call.name, call.seconds, call.seconds / idle_s});
+  return to_json(experiment, table);
 }
 
 Json unmatched_json(const database::UnmatchedOperations& unmatched) {
@@ -39,38 +36,39 @@ Json unmatched_json(const database::UnmatchedOperations& unmatched) {
           {"with_unrecorded_processes", unmatched.strangers}};
 }
 
-Json machine_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table machine_table(const database::Contents& experiment) {
+  Table table{{{"kind"}, {"hosts"}, {"ranks"}, {"explains_s"}, {"lost_s"}, {"processors"}, {"by_others"}},
+              {}};
   for (const database::MachineSuspect& suspect : experiment.machine().suspects) {
-    const MachinePlace place = place_of(experiment, suspect);
-    array.push_back({{"kind", machine_kind(suspect.kind)},
-                     {"hosts", place.hosts},
-                     {"ranks", place.ranks},
-                     {"explains_s", seconds_of(suspect.explains_ns)},
-                     {"lost_s", seconds_of(suspect.lost_ns)},
-                     {"processors", suspect.processors},
-                     {"by_others", suspect.by_others}});
+    MachinePlace place = place_of(experiment, suspect);
+    table.rows.push_back({machine_kind(suspect.kind), std::move(place.hosts), std::move(place.ranks),
+                          seconds_of(suspect.explains_ns), seconds_of(suspect.lost_ns),
+                          std::uint64_t{suspect.processors}, suspect.by_others});
   }
-  return array;
+  return table;
 }
 
-Json varying_gaps_json(const database::Contents& experiment) {
-  Json array = Json::array();
+Table varying_gaps_table(const database::Contents& experiment) {
+  Table table{{{"role"},
+               {"path"},
+               {"after_path"},
+               {"threads"},
+               {"count"},
+               {"mean_s"},
+               {"deviation_s"},
+               {"idle_s"},
+               {"unexplained_s"}},
+              {}};
   const auto path = [&](database::ContextId call) {
-    return call == database::kNone ? Json() : path_json(experiment, call);
+    return call == database::kNone ? Table::Cell() : Table::Cell(Table::Path{call});
   };
   for (const database::VaryingGap& gap : experiment.varying_gaps()) {
-    array.push_back({{"role", experiment.roles[gap.role].name},
-                     {"path", path(gap.context)},
-                     {"after_path", path(gap.after)},
-                     {"threads", gap.threads},
-                     {"count", gap.count},
-                     {"mean_s", seconds_of(gap.mean_ns)},
-                     {"deviation_s", seconds_of(gap.deviation_ns)},
-                     {"idle_s", seconds_of(gap.idle_ns)},
-                     {"unexplained_s", seconds_of(gap.unexplained_ns)}});
+    table.rows.push_back({experiment.roles[gap.role].name, path(gap.context), path(gap.after),
+                          std::uint64_t{gap.threads}, gap.count, seconds_of(gap.mean_ns),
+                          seconds_of(gap.deviation_ns), seconds_of(gap.idle_ns),
+                          seconds_of(gap.unexplained_ns)});
   }
-  return array;
+  return table;
 }
 
 Json idleness_json(const views::Figures& figures, const Diagnosis& diagnosis, const Losses& losses) {
@@ -139,17 +137,17 @@ Json report_json(const views::Figures& figures, bool without_startup) {
                      {"idle_share", role.total_s > 0 ? role.idle_s / role.total_s : 0},
                      {"idle_s", role.idle_s},
                      {"total_s", role.total_s},
-                     {"where", where_json(role.where, role.idle_s)}});
+                     {"where", where_json(experiment, role.where, role.idle_s)}});
   }
   return {{"verdict", verdict_json(verdict)},
           {"idleness", idleness_json(figures, diagnosis, verdict.losses)},
           {"idle_share", diagnosis.idle_share()},
           {"idle_s", diagnosis.idle_s},
           {"total_s", diagnosis.total_s},
-          {"where", where_json(diagnosis.where, diagnosis.idle_s)},
+          {"where", where_json(experiment, diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
-          {"machine", machine_json(experiment)},
-          {"varying_gaps", varying_gaps_json(experiment)},
+          {"machine", to_json(experiment, machine_table(experiment))},
+          {"varying_gaps", to_json(experiment, varying_gaps_table(experiment))},
           {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
           {"suspects", to_json(experiment, suspects_table(figures))},
           {"quality", quality_json(experiment)}};

@@ -1,22 +1,13 @@
 #include "commands/run.hpp"
 
-#include "commands/blame.hpp"
-#include "commands/causes.hpp"
 #include "commands/communication.hpp"
 #include "commands/critical_path.hpp"
-#include "commands/diff.hpp"
 #include "commands/efficiency.hpp"
 #include "commands/export.hpp"
-#include "commands/hot_path.hpp"
-#include "commands/hotspots.hpp"
-#include "commands/info.hpp"
-#include "commands/report_json.hpp"
+#include "commands/list.hpp"
+#include "commands/report.hpp"
 #include "commands/report_text.hpp"
-#include "commands/rows.hpp"
-#include "commands/threads.hpp"
 #include "commands/variation.hpp"
-#include "commands/view.hpp"
-#include "commands/waits.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"
 
@@ -43,6 +34,12 @@ void write_as(Format format, std::ostream& out, const Text& text, const MakeJson
   }
 }
 
+/// The same of a command whose output is no table: csv was refused.
+template <class Text, class MakeJson>
+void write_as(Format format, std::ostream& out, const Text& text, const MakeJson& json) {
+  write_as(format, out, text, json, [] {});
+}
+
 /// Writes a command's text, or its table.
 template <class Text>
 void write_table_as(Format format, std::ostream& out, const database::Contents& experiment, const Text& text,
@@ -50,6 +47,21 @@ void write_table_as(Format format, std::ostream& out, const database::Contents& 
   write_as(
       format, out, text, [&] { return to_json(experiment, table()); },
       [&] { write_csv(out, experiment, table()); });
+}
+
+void run_report(std::ostream& out, const Screen& screen, const views::Source& source,
+                const Invocation& invocation) {
+  const views::Figures figures(source);
+  write_as(
+      invocation.format, out,
+      [&] { write_report(out, screen, figures, invocation.database, invocation.without_startup); },
+      [&] { return report_json(figures, invocation.without_startup); });
+}
+
+void run_efficiency(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
+  const views::Figures figures(source);
+  write_as(
+      format, out, [&] { write_efficiency(out, screen, figures); }, [&] { return efficiency_json(figures); });
 }
 
 void run_blame(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
@@ -152,14 +164,9 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
 /// All but exports, some of which are no text.
 void run_text_command(std::ostream& out, const Screen& screen, const views::Source& source,
                       const Invocation& invocation, const views::Source* other) {
-  const bool json = invocation.format == Format::json;
   switch (invocation.command) {
     case Command::report:
-      if (json) {
-        out << write(report_json(views::Figures(source), invocation.without_startup));
-      } else {
-        write_report(out, screen, views::Figures(source), invocation.database, invocation.without_startup);
-      }
+      run_report(out, screen, source, invocation);
       break;
     case Command::view:
       run_view(out, screen, source, invocation);
@@ -189,21 +196,15 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       run_communication(out, screen, source, invocation);
       break;
     case Command::efficiency:
-      if (json) {
-        out << write(efficiency_json(views::Figures(source)));
-      } else {
-        write_efficiency(out, screen, views::Figures(source));
-      }
+      run_efficiency(out, screen, source, invocation.format);
       break;
     case Command::diff:
       run_diff(out, screen, source, *other, invocation);
       break;
     case Command::info:
-      if (json) {
-        out << write(info_json(source.experiment()));
-      } else {
-        write_info(out, screen, source.experiment());
-      }
+      write_as(
+          invocation.format, out, [&] { write_info(out, screen, source.experiment()); },
+          [&] { return info_json(source.experiment()); });
       break;
     case Command::exporting:
     case Command::stuck:   // of a directory, not of a database

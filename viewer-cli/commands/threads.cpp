@@ -1,12 +1,11 @@
-#include "commands/threads.hpp"
-
-#include "commands/table.hpp"
+#include "commands/run.hpp"
 #include "findings/phrases.hpp"
 #include "request/view_request.hpp"
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
 #include "views/derived.hpp"
@@ -285,9 +284,7 @@ Table table_of(const database::Contents& experiment, const ThreadSeries& series)
 
 /// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
 Json json_of(const database::Contents& experiment, const ThreadSeries& series) {
-  Json path = Json::array();
-  for (const views::Frame& frame : series.path) path.push_back(to_json(frame));
-  return {{"node", path},
+  return {{"node", path_json(series.path)},
           {"metric", series.column.title},
           {"unit", series.column.unit},
           {"values", to_json(experiment, table_of(experiment, series))}};

@@ -1,7 +1,6 @@
 #include "commands/variation.hpp"
 
-#include "commands/metric_over_segments.hpp"
-#include "commands/rows.hpp"
+#include "commands/list.hpp"
 #include "database/procedure_name.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"

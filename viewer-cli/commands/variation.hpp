@@ -1,9 +1,16 @@
 #pragma once
 
-#include "commands/table.hpp"
+#include "database/contents.hpp"
+#include "findings/segment_metrics.hpp"
+#include "text/call_path_text.hpp"
+#include "text/frame_json.hpp"
 #include "text/screen.hpp"
+#include "text/table.hpp"
 
+#include <cstdint>
 #include <ostream>
+#include <string>
+#include <vector>
 
 // Variation over time (`variation`): how long the same thing took, over ranks and invocations.
 namespace culprit::viewer {
@@ -23,5 +30,28 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
                      const database::Variation& variation, const std::string& metric);
 /// A row per rank and segment: when it began, its time, all metrics, and the paths of what is unusual.
 Table segments_table(const database::Contents& experiment, const database::Variation& variation);
+
+// Metrics of segments as `variation` shows them.
+
+/// `Iterations that the program marked`, ...
+std::string name_segments(const database::Contents& experiment, const database::Variation& variation);
+
+/// `invocation 33`; where numbers do not line up between ranks also when it began: `invocation 33 (at 1.204
+/// s)`.
+std::string name_segment(const database::Contents& experiment, const database::Variation& variation,
+                         std::int32_t rank, std::uint32_t segment);
+
+/// What else was counted in the segments: a table, after their times. Nothing where nothing was.
+void write_metrics_of_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                               const database::Variation& variation);
+
+/// One metric over ranks and segments, and where it is unusually high.
+void write_metric_over_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                                const database::Variation& variation, const SegmentMetric& metric);
+
+Json metrics_json(const database::Contents& experiment, const database::Variation& variation);
+/// Adds one metric's values by row and segment, and where it is unusually high.
+void add_metric(Json& json, const database::Contents& experiment, const database::Variation& variation,
+                const SegmentMetric& metric);
 
 }  // namespace culprit::viewer

@@ -1,5 +1,4 @@
-#include "commands/waits.hpp"
-
+#include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"

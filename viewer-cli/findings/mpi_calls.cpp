@@ -1,15 +1,24 @@
+// Message patterns (docs/diagnosis.md): of each call path where messages are sent, what moving them takes,
+// without waiting for late ranks; that is as much at the senders as their calls and the receivers' take,
+// divided among the senders by their messages. Small messages cost per message, large ones per byte.
 #include "findings/mpi_calls.hpp"
 
+#include "findings/phrases.hpp"
+#include "metrics/wait_pattern.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/column.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 
 namespace culprit::viewer {
+
 namespace {
 
 using database::CallTraffic;
@@ -64,6 +73,159 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   }
   std::ranges::stable_sort(list, std::ranges::greater(), &MpiCall::ns);
   return list;
+}
+
+namespace {
+
+using database::CallTraffic;
+using database::ContextId;
+
+constexpr double kWorthSaying = 0.05;              // of the run
+constexpr std::uint64_t kMany = 10'000;            // messages
+constexpr double kSmall = 1024, kLarge = 1 << 20;  // bytes
+constexpr double kTogether = 20;                   // messages in one, as an example
+constexpr std::size_t kSaid = 2;
+
+bool receives(const std::string& name) {
+  return name.find("ecv") != std::string::npos || name.starts_with("MPI_Wait") ||
+         name.starts_with("MPI_Test") || name.find("robe") != std::string::npos;
+}
+bool is_collective(const CallTraffic& call, const std::string& name) {
+  return call.sent_bytes + call.received_bytes > call.message_bytes || name == "MPI_Bcast" ||
+         name.find("educe") != std::string::npos || name.find("ather") != std::string::npos ||
+         name.find("catter") != std::string::npos;
+}
+
+class Patterns {
+ public:
+  Patterns(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width, bool unicode)
+      : experiment_(figures.experiment()), diagnosis_(diagnosis), width_(width), unicode_(unicode) {
+    for (const database::Wait& wait : experiment_.waits()) {
+      if (metrics::is_whole_wait(wait.pattern) && wait.exact) late_[wait.context] += seconds_of(wait.ns);
+    }
+    add_up();
+  }
+
+  [[nodiscard]] std::vector<std::string> phrases() const {
+    std::vector<std::pair<double, std::string>> found;
+    for (const CallTraffic& call : experiment_.communication().calls) {
+      if (call.context == 0 || call.messages == 0) continue;
+      const std::string name = mpi_call_name(experiment_, call.context);
+      const bool collective = is_collective(call, name);
+      if (!collective && call.sent_bytes == 0) continue;  // what is received was sent somewhere
+      // Without time lines, receiving is mostly waiting for late ranks.
+      const double cost_s = collective || !late_known() ? own(call) : own(call) + share_of_receiving(call);
+      if (cost_s < kWorthSaying * diagnosis_.total_s) continue;
+      const std::string text = collective ? of_collective(call, name, cost_s) : of_messages(call, cost_s);
+      if (!text.empty()) found.emplace_back(cost_s, text);
+    }
+    add_barriers(found);
+    std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<double, std::string>::first);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < std::min(found.size(), kSaid); ++i) texts.push_back(found[i].second);
+    return texts;
+  }
+
+ private:
+  /// What a call path takes beyond waiting for late ranks.
+  [[nodiscard]] double own(const CallTraffic& call) const {
+    const auto late = late_.find(call.context);
+    return std::max(0.0, seconds_of(call.ns) - (late == late_.end() ? 0 : late->second));
+  }
+
+  void add_up() {
+    for (const CallTraffic& call : experiment_.communication().calls) {
+      if (call.context == 0) continue;
+      const std::string name = mpi_call_name(experiment_, call.context);
+      // MPI_Sendrecv bears its own time as a sender already.
+      if (receives(name) && call.sent_bytes == 0) receiving_s_ += own(call);
+      if (call.sent_bytes != 0 && !is_collective(call, name)) sent_ += call.messages;
+    }
+  }
+
+  [[nodiscard]] double share_of_receiving(const CallTraffic& call) const {
+    return sent_ == 0 ? 0 : receiving_s_ * static_cast<double>(call.messages) / static_cast<double>(sent_);
+  }
+
+  /// `MPI_Send at p2p.c:245 in sweep`.
+  [[nodiscard]] std::string place_of(const CallTraffic& call) const {
+    const ContextId site = experiment_.contexts[call.context].parent;
+    std::string text = mpi_call_name(experiment_, call.context);
+    if (site == database::kNone || site == 0) return text;
+    const std::string where = views::place(views::frame_of(experiment_, experiment_.contexts[site]));
+    const ContextId around = enclosing_procedure(experiment_, site);
+    const bool at_site = experiment_.contexts[site].kind == database::ContextKind::call && !where.empty();
+    if (at_site) text += " at " + where;
+    if (around != database::kNone) text += " in " + procedure_name(experiment_, around, width_, unicode_);
+    return text;
+  }
+
+  [[nodiscard]] static std::string number(std::uint64_t count) {
+    constexpr double kMillion = 1e6;
+    const auto value = static_cast<double>(count);
+    return value >= kMillion ? grouped(value / kMillion, 1) + " million" : grouped(value);
+  }
+  [[nodiscard]] std::string share(double seconds) const {
+    return keep(round_percent(diagnosis_.total_s > 0 ? std::min(1.0, seconds / diagnosis_.total_s) : 0));
+  }
+
+  [[nodiscard]] std::string of_messages(const CallTraffic& call, double cost_s) const {
+    const double size = static_cast<double>(call.message_bytes) / static_cast<double>(call.messages);
+    const std::string of = call.smallest == call.largest ? " of " : " of some ";
+    const std::string what =
+        keep(number(call.messages) + " messages" + of + bytes(size)) + " from " + place_of(call);
+    const std::string takes =
+        " take " + share(cost_s) + " of the time" + (late_known() ? " with what receives them" : "");
+    if (size < kSmall && call.messages >= kMany)
+      return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") + ", up to " +
+             share(cost_s * (1 - 1 / kTogether)) + " would be saved.";
+    if (size >= kLarge) return what + takes + ": what counts is how fast the network moves bytes.";
+    return {};
+  }
+
+  [[nodiscard]] std::string of_collective(const CallTraffic& call, const std::string& name,
+                                          double cost_s) const {
+    const double size = static_cast<double>(call.message_bytes) / static_cast<double>(call.messages);
+    const std::string what = keep(number(call.calls) + ' ' + name + " calls") + " of " + keep(bytes(size)) +
+                             place_of(call).substr(name.size());
+    if (size >= kLarge)
+      return what + " take " + share(cost_s) +
+             " of the time: what counts is how fast the network moves bytes.";
+    if (call.calls >= kMany && late_known())
+      return what + " take " + share(cost_s) +
+             " of the time beyond waiting for late ranks: fewer, or nonblocking ones, would save that.";
+    return {};
+  }
+
+  void add_barriers(std::vector<std::pair<double, std::string>>& found) const {
+    for (const CallTraffic& call : experiment_.communication().calls) {
+      if (call.context == 0 || mpi_call_name(experiment_, call.context) != "MPI_Barrier") continue;
+      const double cost_s = own(call);
+      if (!late_known() || cost_s < kWorthSaying * diagnosis_.total_s) continue;
+      found.emplace_back(cost_s, keep(number(call.calls) + " calls of " + place_of(call)) + " take " +
+                                     share(cost_s) +
+                                     " of the time beyond waiting for late ranks: are they needed?");
+    }
+  }
+
+  /// Else waiting for late ranks is part of what calls take.
+  [[nodiscard]] bool late_known() const { return experiment_.trace().traced > 0; }
+
+  const database::Contents& experiment_;
+  const Diagnosis& diagnosis_;
+  std::size_t width_;
+  bool unicode_;
+  std::map<ContextId, double> late_;
+  double receiving_s_ = 0;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
+                                                 std::size_t width, bool unicode) {
+  if (diagnosis.total_s <= 0) return {};
+  return Patterns(figures, diagnosis, width, unicode).phrases();
 }
 
 }  // namespace culprit::viewer

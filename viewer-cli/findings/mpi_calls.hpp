@@ -1,7 +1,9 @@
 #pragma once
 
+#include "findings/diagnosis.hpp"
 #include "views/figures.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,5 +31,12 @@ bool counted_without_trace(const database::Contents& experiment);
 
 /// How the function that a row is about is called; contexts beyond the wrappers' room have none.
 std::string mpi_call_name(const database::Contents& experiment, database::ContextId context);
+
+// What of communication is worth a sentence (docs/diagnosis.md).
+
+/// Many small messages at one call path, a few large ones, or synchronization without data, where that takes
+/// 5 % of the run or more; most time first, at most two. Names are shortened to `width` columns.
+std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
+                                                 std::size_t width, bool unicode);
 
 }  // namespace culprit::viewer

@@ -4,9 +4,11 @@
 #include "findings/diagnosis.hpp"
 #include "views/frame.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -60,5 +62,11 @@ std::string usual_cpu_phrase(const SuspectFacts& facts);
 
 /// What mending a suspect is worth, and how much of its excess is CPU time.
 std::string mending_phrase(const SuspectFacts& facts, bool unicode);
+
+/// Of each gap between waiting calls that varies from one iteration to the next: how much, what waiting that
+/// explains, and that time lines would show who made whom wait; nothing where there are time lines. Names are
+/// shortened to `width` columns.
+std::vector<std::string> varying_gap_phrases(const database::Contents& experiment, std::size_t width,
+                                             bool unicode);
 
 }  // namespace culprit::viewer

@@ -2,7 +2,7 @@
 // loses little; and the words for it.
 #include "findings/verdict.hpp"
 
-#include "findings/common_cause.hpp"
+#include "findings/causes.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"

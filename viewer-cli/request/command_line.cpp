@@ -1,9 +1,7 @@
 #include "request/command_line.hpp"
 
 #include "print/text.hpp"
-#include "request/help.hpp"
 #include "spelling/closest.hpp"
-#include "spelling/unknown_option.hpp"
 
 #include <algorithm>
 #include <array>

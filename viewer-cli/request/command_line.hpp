@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,5 +86,18 @@ std::vector<std::string> view_names();
 std::vector<std::string> export_names();
 /// The long options that have a meaning for a command; those of all commands where it is none.
 std::vector<std::string> option_names(std::string_view command);
+
+/// The help of one command, or of the tool where `command` is empty or none of its commands. Examples come
+/// first.
+std::string help_text(std::string_view command);
+
+/// What shells print instead of words: names of files fit here.
+inline constexpr const char* kCompleteFiles = ":files";
+
+/// What may stand in place of the last of `words` (those behind the tool's name; the last one may be empty or
+/// only begun): commands, views, formats, options of the command, and metrics and roles of the database that
+/// is named before. Those that begin like it, or kCompleteFiles alone. Never merges, never throws: what
+/// cannot be read completes to nothing.
+std::vector<std::string> complete(std::span<const std::string> words);
 
 }  // namespace culprit::viewer

@@ -1,7 +1,5 @@
-#include "request/completion.hpp"
-
 #include "request/command_line.hpp"
-#include "views/metric_name.hpp"
+#include "views/column.hpp"
 #include "views/source.hpp"
 
 #include <algorithm>

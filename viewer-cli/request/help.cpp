@@ -1,5 +1,4 @@
-#include "request/help.hpp"
-
+#include "request/command_line.hpp"
 #include "request/exports.hpp"
 
 #include <algorithm>

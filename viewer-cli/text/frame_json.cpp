@@ -29,6 +29,12 @@ Json path_json(const database::Contents& experiment, database::ContextId context
   return path;
 }
 
+Json path_json(std::span<const views::Frame> path) {
+  Json frames = Json::array();
+  for (const views::Frame& frame : path) frames.push_back(to_json(frame));
+  return frames;
+}
+
 void add_location(Json& object, const database::Contents& experiment, std::uint32_t location) {
   const database::LocationEntry self = experiment.locations[location];
   object["rank"] = self.rank < 0 ? Json(nullptr) : Json(self.rank);
@@ -56,6 +62,10 @@ std::string location_label(const database::Contents& experiment, std::uint32_t l
 
 std::string write(const Json& json) {
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace culprit::viewer

@@ -17,6 +17,7 @@ Json to_json(const views::Frame& frame);
 
 /// The frames from the super-root to `context`.
 Json path_json(const database::Contents& experiment, database::ContextId context);
+Json path_json(std::span<const views::Frame> path);
 
 /// Adds `"rank","thread","role","process"` to `object`.
 void add_location(Json& object, const database::Contents& experiment, std::uint32_t location);
@@ -33,5 +34,7 @@ std::string location_label(const database::Contents& experiment, std::uint32_t l
 
 /// Text of a document; bytes of names that are no UTF-8 are replaced.
 std::string write(const Json& json);
+/// The same on one line, without a line feed.
+std::string one_line(const Json& json);
 
 }  // namespace culprit::viewer

@@ -1,78 +1,69 @@
 #include "tree/view_json.hpp"
 
-#include "text/csv.hpp"
 #include "text/frame_json.hpp"
-
-#include <cmath>
+#include "text/table.hpp"
 
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
 namespace {
 
-std::string compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-class Writer {
+/// The nodes of a view as a table: in json those below a node are its `children`, in csv its `id` is their
+/// `parent`.
+class NodeTable {
  public:
-  Writer(std::ostream& out, const ViewRequest& request) : out_(out), request_(request) {}
+  explicit NodeTable(const ViewRequest& request) : request_(request) {
+    for (const views::Column& column : request.columns)
+      columns_.push_back({column.title, Table::In::both, "values"});
+    columns_.push_back({"observers"});
+    columns_.push_back({"threads"});
+  }
 
-  void nodes(const std::vector<views::ShownNode>& list, std::size_t depth) {
-    out_ << '[';
-    for (std::size_t index = 0; index < list.size(); ++index) {
-      out_ << (index == 0 ? "\n" : ",\n") << std::string(depth, ' ');
-      node(list[index], depth);
+  void write_json(std::ostream& out, const std::vector<views::ShownNode>& nodes,
+                  std::size_t depth = 1) const {
+    out << '[';
+    bool first = true;
+    for (const views::ShownNode& shown : nodes) {
+      std::string node = one_line(to_json(experiment(), columns_, row_of(shown, {}, 0)));
+      node.back() = ',';  // it goes on
+      out << (first ? "\n" : ",\n") << std::string(depth, ' ') << node << R"("children":)";
+      write_json(out, shown.children, depth + 1);
+      out << '}';
+      first = false;
     }
-    out_ << ']';
+    out << ']';
+  }
+
+  void write_csv(std::ostream& out, const std::vector<views::ShownNode>& nodes) const {
+    write_csv_header(out, columns_);
+    write_rows(out, nodes, {}, 0);
   }
 
  private:
-  void node(const views::ShownNode& shown, std::size_t depth) {
+  [[nodiscard]] const database::Contents& experiment() const { return request_.figures->experiment(); }
+
+  [[nodiscard]] Table::Row row_of(const views::ShownNode& shown, const std::string& parent,
+                                  std::uint64_t depth) const {
     const views::View& view = *request_.view;
     const views::Presence presence = view.presence(shown.node, request_.options.sort.role);
-    out_ << R"({"id":)" << compact(view.id(shown.node)) << R"(,"frame":)"
-         << compact(to_json(view.frame(shown.node))) << R"(,"values":)" << compact(values(shown.node))
-         << R"(,"observers":)" << (presence.exact ? std::to_string(presence.observers) : "null")
-         << R"(,"threads":)" << presence.threads << R"(,"children":)";
-    nodes(shown.children, depth + 1);
-    out_ << '}';
+    Table::Row row = {view.id(shown.node), parent, depth, Table::Scope{view.frame(shown.node)}};
+    for (const views::Column& column : request_.columns) row.emplace_back(view.value(shown.node, column));
+    row.push_back(presence.exact ? Table::Cell(std::uint64_t{presence.observers}) : Table::Cell());
+    row.emplace_back(std::uint64_t{presence.threads});
+    return row;
   }
 
-  [[nodiscard]] Json values(views::NodeId node) const {
-    Json values = Json::object();
-    for (const views::Column& column : request_.columns)
-      values[column.title] = request_.view->value(node, column);
-    return values;
+  void write_rows(std::ostream& out, const std::vector<views::ShownNode>& nodes, const std::string& parent,
+                  std::uint64_t depth) const {
+    for (const views::ShownNode& shown : nodes) {
+      write_csv_row(out, experiment(), columns_, row_of(shown, parent, depth));
+      write_rows(out, shown.children, request_.view->id(shown.node), depth + 1);
+    }
   }
 
-  std::ostream& out_;
   const ViewRequest& request_;
+  Table::Columns columns_ = {{"id"}, {"parent", Table::In::csv}, {"depth", Table::In::csv}, Table::frame()};
 };
-
-void write_rows(std::ostream& out, const ViewRequest& request, const std::vector<views::ShownNode>& nodes,
-                const std::string& parent, std::size_t depth) {
-  const views::View& view = *request.view;
-  for (const views::ShownNode& shown : nodes) {
-    const views::Frame frame = view.frame(shown.node);
-    const views::Presence presence = view.presence(shown.node, request.options.sort.role);
-    const std::string id = view.id(shown.node);
-    std::vector<std::string> row = {id,
-                                    parent,
-                                    std::to_string(depth),
-                                    std::string(views::kind_name(frame.kind)),
-                                    std::string(frame.name),
-                                    std::string(frame.file),
-                                    std::to_string(frame.line),
-                                    std::string(frame.module)};
-    for (const views::Column& column : request.columns)
-      row.push_back(csv_number(view.value(shown.node, column)));
-    row.push_back(presence.exact ? std::to_string(presence.observers) : "");
-    row.push_back(std::to_string(presence.threads));
-    write_csv_row(out, row);
-    write_rows(out, request, shown.children, id, depth + 1);
-  }
-}
 
 }  // namespace
 
@@ -83,22 +74,17 @@ void write_view_json(std::ostream& out, const ViewRequest& request, const views:
     metrics.push_back(column.title);
     units[column.title] = column.unit;
   }
-  out << R"({"view":)" << compact(request.view->name()) << ",\n"
-      << R"("metrics":)" << compact(metrics) << ",\n"
-      << R"("units":)" << compact(units) << ",\n"
-      << R"("role":)" << (request.role.empty() ? "null" : compact(request.role)) << ",\n"
+  out << R"({"view":)" << one_line(request.view->name()) << ",\n"
+      << R"("metrics":)" << one_line(metrics) << ",\n"
+      << R"("units":)" << one_line(units) << ",\n"
+      << R"("role":)" << (request.role.empty() ? "null" : one_line(request.role)) << ",\n"
       << R"("roots":)";
-  Writer(out, request).nodes(shown.roots, 1);
+  NodeTable(request).write_json(out, shown.roots);
   out << "}\n";
 }
 
 void write_view_csv(std::ostream& out, const ViewRequest& request, const views::Shown& shown) {
-  std::vector<std::string> header = {"id", "parent", "depth", "kind", "name", "file", "line", "module"};
-  for (const views::Column& column : request.columns) header.push_back(column.title);
-  header.emplace_back("observers");
-  header.emplace_back("threads");
-  write_csv_row(out, header);
-  write_rows(out, request, shown.roots, "", 0);
+  NodeTable(request).write_csv(out, shown.roots);
 }
 
 }  // namespace culprit::viewer

@@ -7,7 +7,6 @@
 #include "tui/state/state_files.hpp"
 #include "tui/view_state.hpp"
 #include "tui/widgets/background.hpp"
-#include "tui/widgets/signals_noted.hpp"
 #include "tui/widgets/terminal.hpp"
 #include "views/derived.hpp"
 

@@ -3,7 +3,6 @@
 #include "commands/follow.hpp"
 #include "tui/follow_screen.hpp"
 #include "tui/widgets/background.hpp"
-#include "tui/widgets/signals_noted.hpp"
 #include "tui/widgets/terminal.hpp"
 
 #include <algorithm>

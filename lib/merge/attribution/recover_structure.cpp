@@ -1,3 +1,6 @@
+// The static structure of all that was sampled (docs/algorithms.md 15, 16). Modules, and parts of those with
+// many addresses, go to the rank with the least to do so far, the largest first; rank 0 puts them together.
+// Cost: the recovery of each rank's share, and one message per rank.
 #include "merge/attribution/recover_structure.hpp"
 
 #include "cct/message.hpp"

@@ -1,3 +1,6 @@
+// Copies the sources that contexts name into the database, within bounds of size and time. A thread of its
+// own reads: a file system that does not answer must not hold up a merge. Only plain text in regular files is
+// copied, and only what all who measured may read (docs/security.md).
 #include "merge/attribution/sources.hpp"
 
 #include "files/named_file.hpp"

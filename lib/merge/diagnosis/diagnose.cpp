@@ -1,12 +1,27 @@
 // Balance, blame and suspects of each role (docs/algorithms.md 5.2 to 5.5; Tallent 2010): rank 0 decides from
 // summaries; each rank reads the values of single threads that suspects need from its share of the tiles.
+//
+// What single threads recorded beside their values, of all ranks at rank 0: waits of one-sided communication
+// (docs/algorithms.md 6), how threads were scheduled (5.6), and the gaps between waiting calls that vary
+// from one iteration to the next (5.8).
 #include "merge/diagnosis/diagnose.hpp"
 
+#include "blame/machine.hpp"
+#include "blame/one_sided.hpp"
+#include "blame/varying_gaps.hpp"
+#include "cct/message.hpp"
 #include "merge/diagnosis/work_by_thread.hpp"
+#include "merge/input/together.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace culprit::merge {
+
 namespace {
 
 void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
@@ -49,6 +64,159 @@ void diagnose(WorkByThread& work, database::Experiment& experiment, std::span<co
       diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
   });
   std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
+}
+
+namespace {
+
+using database::ScheduledThread;
+
+/// Tells rows of one-sided communication, and its stamps, of which ranks and hosts their locations are.
+void place(std::vector<blame::EpochRow>& rows, std::vector<blame::EpochStamp>& stamps,
+           const database::EachLocation& locations) {
+  if (rows.empty() && stamps.empty()) return;
+  struct Place {
+    std::int32_t rank = -1;
+    std::string host;
+  };
+  std::map<std::uint32_t, Place> places;  // of those that are asked for: mostly few
+  for (const blame::EpochRow& row : rows) places.try_emplace(row.location);
+  for (const blame::EpochStamp& stamp : stamps) places.try_emplace(stamp.location);
+  std::uint32_t next = 0;
+  auto wanted = places.begin();
+  locations([&](const database::Location& location) {
+    if (wanted == places.end() || wanted->first != next++) return;
+    wanted->second = {.rank = location.rank, .host = location.host};
+    ++wanted;
+  });
+  for (blame::EpochRow& row : rows) row.rank = places.at(row.location).rank;
+  std::map<std::string, std::uint32_t> hosts;
+  for (blame::EpochStamp& stamp : stamps) {
+    const Place& at = places.at(stamp.location);
+    stamp.rank = at.rank;
+    stamp.host = hosts.try_emplace(at.host, static_cast<std::uint32_t>(hosts.size())).first->second;
+  }
+}
+
+/// Collective: sets the waits of rank 0's experiment, and what its quality says of them.
+void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                const database::EachLocation& locations, database::Experiment& experiment) {
+  cct::MessageWriter message;
+  message.values(accumulation.epochs());
+  message.values(accumulation.stamps());
+  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::vector<blame::EpochRow> rows;
+    std::vector<blame::EpochStamp> stamps;
+    for (const exchange::Bytes& bytes : all) {
+      cct::MessageReader reader(bytes);
+      const auto some_rows = reader.values<blame::EpochRow>();
+      rows.insert(rows.end(), some_rows.begin(), some_rows.end());
+      const auto some_stamps = reader.values<blame::EpochStamp>();
+      stamps.insert(stamps.end(), some_stamps.begin(), some_stamps.end());
+    }
+    place(rows, stamps, locations);
+    blame::Approximation approximation = blame::approximate_waits(rows, stamps);
+    experiment.waits = std::move(approximation.waits);
+    experiment.quality.unclassified_wait_ns = approximation.unclassified_ns;
+    experiment.quality.excess_wait_ns = approximation.excess_ns;
+  });
+}
+
+/// Threads with what their locations say of them; both ascend by location.
+std::vector<blame::ThreadOnHost> place(const std::vector<ScheduledThread>& threads,
+                                       const database::EachLocation& locations) {
+  std::vector<blame::ThreadOnHost> placed;
+  placed.reserve(threads.size());
+  std::map<std::string, std::uint32_t> hosts;
+  std::uint32_t next = 0;
+  locations([&](const database::Location& location) {
+    const std::uint32_t number = next++;
+    if (placed.size() == threads.size() || threads[placed.size()].location != number) return;
+    const auto size = static_cast<std::uint32_t>(hosts.size());
+    const std::uint32_t host = hosts.try_emplace(location.host, size).first->second;
+    placed.push_back({.facts = threads[placed.size()],
+                      .role = location.role,
+                      .host = host,
+                      .process = std::uint64_t{host} << 32 | (location.pid & 0xffffffff),
+                      .is_rank = location.rank >= 0 && location.thread == 0});
+  });
+  return placed;
+}
+
+/// Collective: how all threads were scheduled, and whether the machine is a suspect.
+void find_machine(exchange::Communicator& comm, const std::vector<ScheduledThread>& own,
+                  const database::EachLocation& locations, database::Experiment& experiment) {
+  cct::MessageWriter message;
+  message.values(own);
+  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::vector<ScheduledThread>& threads = experiment.machine.threads;
+    for (const exchange::Bytes& bytes : all) {
+      const auto some = cct::MessageReader(bytes).values<ScheduledThread>();
+      threads.insert(threads.end(), some.begin(), some.end());
+    }
+    std::ranges::sort(threads, {}, &ScheduledThread::location);
+    experiment.machine.suspects = blame::find_machine_suspects(place(threads, locations));
+  });
+}
+
+/// Collective: the gaps of all ranks, added up by role and calls; those that vary.
+void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& own,
+               const Summaries& summaries, database::Experiment& experiment) {
+  cct::MessageWriter message;
+  message.values(own);
+  const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::map<blame::GapSums::Key, blame::GapSums> sums;
+    for (const exchange::Bytes& bytes : all) {
+      for (const auto& some : cct::MessageReader(bytes).values<blame::GapSums>()) {
+        const auto [known, fresh] = sums.try_emplace(some.key(), some);
+        if (!fresh) known->second.add(some);
+      }
+    }
+    std::vector<blame::GapSums> gaps;
+    gaps.reserve(sums.size());
+    for (const auto& [key, each] : sums) gaps.push_back(each);
+    std::vector<std::uint64_t> idle;
+    for (const RoleTotals& role : summaries.roles) {
+      idle.push_back(role.idleness.empty() ? 0 : static_cast<std::uint64_t>(role.idleness[0].sum));
+    }
+    const auto idleness = [&](std::uint32_t role, database::ContextId context) {
+      return static_cast<std::uint64_t>(summaries.roles.at(role).idleness.at(context).sum);
+    };
+    experiment.varying_gaps = blame::find_varying_gaps(gaps, idleness, idle);
+  });
+}
+
+}  // namespace
+
+void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                     std::vector<database::Context>& contexts) {
+  cct::MessageWriter message;
+  std::vector<std::uint32_t> flat;
+  for (const auto& [context, kind] : accumulation.lone_waits()) {
+    flat.insert(flat.end(), {context, static_cast<std::uint32_t>(kind)});
+  }
+  message.values(flat);
+  for (const exchange::Bytes& bytes : comm.gather(message.take(), 0)) {
+    const auto pairs = cct::MessageReader(bytes).values<std::uint32_t>();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      database::Context& context = contexts.at(pairs[i]);
+      context.flags |= database::kFrontier | database::kInWait;
+      context.wait_kind = std::max(context.wait_kind, static_cast<std::uint8_t>(pairs[i + 1]));
+    }
+  }
+}
+
+void gather_facts(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+                  const Summaries& summaries, const database::EachLocation& locations,
+                  database::Experiment& experiment) {
+  find_waits(comm, accumulation, locations, experiment);
+  find_machine(comm, accumulation.schedules(), locations, experiment);
+  find_gaps(comm, accumulation.gaps(), summaries, experiment);
 }
 
 }  // namespace culprit::merge

@@ -1,3 +1,5 @@
+// Summaries of processes as bytes (docs/algorithms.md 16): each as its difference from the one before, and
+// what several share by number, so that a process takes some 40 bytes. Cost: linear.
 #include "merge/input/process_packing.hpp"
 
 #include "bytes/varint.hpp"

@@ -1,3 +1,5 @@
+// The members of a communicator as runs of equal stride, so that regular ones take a few bytes however many
+// ranks there are. Cost: a binary search over the runs per look-up, a pass over them for contains().
 #include "waits/matching/rank_list.hpp"
 
 #include "measurement/trace_operation.hpp"

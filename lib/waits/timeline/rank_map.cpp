@@ -1,3 +1,5 @@
+// Numbers all time lines, the same on all ranks of the analysis: by rank in MPI_COMM_WORLD, then by thread.
+// One exchange of each process's rank and number of threads.
 #include "waits/timeline/rank_map.hpp"
 
 #include "exchange/message_exchange.hpp"

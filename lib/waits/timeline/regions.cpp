@@ -1,3 +1,5 @@
+// Numbers the regions of all time lines in their order (docs/algorithms.md 8), the same on all ranks of the
+// analysis: one exchange of those that occur on each, and a sort.
 #include "waits/timeline/regions.hpp"
 
 #include "exchange/message_exchange.hpp"

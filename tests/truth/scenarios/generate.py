@@ -77,7 +77,7 @@ class Generator:
         return function
 
     def tree(self, budget, share=True, depth=0):
-        """A function with about so many below it."""
+        """A function with about `budget` functions below it."""
         if budget <= 1 or depth > 6:
             function = self.leaf()
             if share and self.draw.random() < 0.4:

@@ -62,7 +62,7 @@ class Cause:
     ranks: list  # those that it is planned for
     share: float  # of the run, planned
     extra: list = None  # ms of each invocation, by rank
-    every: int = 1  # in one of so many iterations
+    every: int = 1  # iterations per one in which it happens
     slower: float = 0  # a slow machine: by this factor
 
 

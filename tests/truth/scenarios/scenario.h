@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void arrive(const char* name) {
 
 /* ---- work */
 
-/* Nanoseconds of a piece of work that is planned to take so many milliseconds. */
+/* Nanoseconds of work that is planned to take these milliseconds. */
 static __attribute__((noinline)) long long varied(double milliseconds) {
   static unsigned long long state = 0;
   if (state == 0) state = 0x9e3779b97f4a7c15ULL * (unsigned)(rank + 1);

@@ -1,8 +1,6 @@
 #include "example.hpp"
 
 #include "database/writer.hpp"
-#include "example_blame.hpp"
-#include "example_program.hpp"
 #include "exchange/threads.hpp"
 
 #include <array>

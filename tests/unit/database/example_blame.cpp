@@ -1,6 +1,5 @@
-#include "example_blame.hpp"
-
 #include "blame/blame.hpp"
+#include "example.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "example_program.hpp"
+#include "example.hpp"
 
 #include <algorithm>
 

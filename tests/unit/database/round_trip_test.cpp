@@ -1,7 +1,6 @@
 #include "database/reader.hpp"
 #include "equality.hpp"
 #include "example.hpp"
-#include "example_blame.hpp"
 #include "image.hpp"
 #include "scratch.hpp"
 

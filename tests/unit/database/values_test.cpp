@@ -163,17 +163,17 @@ TEST_CASE("lists that are none are refused") {
     return result;
   };
   CHECK(decode(list({1, 2, 3, 1, 9}), 4, 1).columns[0].front() == 9);
-  CHECK_THROWS_AS(decode(list({1, 2, 4, 1, 9}), 4, 1), Malformed);           // an index out of range
-  CHECK_THROWS_AS(decode(list({5, 0, 0}), 4, 1), Malformed);                 // more rows than there can be
-  CHECK_THROWS_AS(decode(list({3, 0, 0}), 4, 1), Malformed);                 // all, but not so many
-  CHECK_THROWS_AS(decode(list({2, 1, 0x07, 0}), 4, 1), Malformed);           // a bitmap of three
-  CHECK_THROWS_AS(decode(list({1, 1, 0x10, 0}), 4, 1), Malformed);           // a bitmap beyond the end
-  CHECK_THROWS_AS(decode(list({1, 9, 0, 0}), 4, 1), Malformed);              // an unknown form of rows
-  CHECK_THROWS_AS(decode(list({1, 2, 3, 7}), 4, 1), Malformed);              // an unknown form of column
-  CHECK_THROWS_AS(decode(list({1, 2, 3, 2, 0}), 4, 1), Malformed);           // a column equal to itself
-  CHECK_THROWS_AS(decode(list({1, 2, 3, 1}), 4, 1), Malformed);              // cut short
-  CHECK_THROWS_AS(decode(list({1, 2, 3, 1, 9, 9}), 4, 1), Malformed);        // too long
-  CHECK_THROWS_AS(decode(list({4, 0, 1, 0, 65, 0}), 4, 1), Malformed);       // too wide
+  CHECK_THROWS_AS(decode(list({1, 2, 4, 1, 9}), 4, 1), Malformed);      // an index out of range
+  CHECK_THROWS_AS(decode(list({5, 0, 0}), 4, 1), Malformed);            // more rows than there can be
+  CHECK_THROWS_AS(decode(list({3, 0, 0}), 4, 1), Malformed);            // all rows, but fewer than there are
+  CHECK_THROWS_AS(decode(list({2, 1, 0x07, 0}), 4, 1), Malformed);      // a bitmap of three
+  CHECK_THROWS_AS(decode(list({1, 1, 0x10, 0}), 4, 1), Malformed);      // a bitmap beyond the end
+  CHECK_THROWS_AS(decode(list({1, 9, 0, 0}), 4, 1), Malformed);         // an unknown form of rows
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 7}), 4, 1), Malformed);         // an unknown form of column
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 2, 0}), 4, 1), Malformed);      // a column equal to itself
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 1}), 4, 1), Malformed);         // cut short
+  CHECK_THROWS_AS(decode(list({1, 2, 3, 1, 9, 9}), 4, 1), Malformed);   // too long
+  CHECK_THROWS_AS(decode(list({4, 0, 1, 0, 65, 0}), 4, 1), Malformed);  // too wide
   CHECK_THROWS_AS(decode(list({4, 0, 1, 0, 0, 1, 9, 1}), 4, 1), Malformed);  // an exception at no place
 }
 

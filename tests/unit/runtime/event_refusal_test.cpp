@@ -1,4 +1,4 @@
-#include "launcher/event_refusal.hpp"
+#include "launcher/event_probe.hpp"
 
 #include <cerrno>
 #include <filesystem>

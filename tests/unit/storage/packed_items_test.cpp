@@ -14,7 +14,7 @@ using namespace culprit::storage;
 
 namespace {
 
-/// `rows` items of so many words, of which each column goes on by steps of another magnitude.
+/// `rows` items of `columns` words, of which each column goes on by steps of another magnitude.
 std::vector<std::uint32_t> items(std::size_t rows, std::size_t columns, std::mt19937_64& random) {
   std::vector<std::uint32_t> words(rows * columns);
   for (std::size_t column = 0; column < columns; ++column) {

@@ -10,7 +10,7 @@
 // What every structure keeps, whatever it was recovered from. Shared by the unit tests and the fuzzers.
 namespace validity {
 
-/// Why the structure is not complete for so many addresses, or has an index that leads nowhere; empty where
+/// Why the structure is not complete for `points` addresses, or has an index that leads nowhere; empty where
 /// it is whole.
 inline std::string invalid(const culprit::structure::ModuleStructure& module, std::size_t points) {
   using culprit::structure::kNone;

@@ -1,4 +1,4 @@
-#include "views/metric_name.hpp"
+#include "views/column.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -103,7 +103,7 @@ Variation vary(const ScriptedRun& run, const CallPaths& paths,
                const std::vector<std::vector<IterationMark>>& marks, int analysts,
                const VariationOptions& options = {}, std::uint32_t before = CallPaths::kNone);
 
-/// What was counted of so many events in the segments of that, by rank, event and segment.
+/// What was counted of the events in the segments of that, by rank, event and segment.
 SegmentValues segment_values_of(const ScriptedRun& run, const CallPaths& paths,
                                 const std::vector<std::vector<IterationMark>>& marks, int analysts,
                                 std::size_t events);

@@ -10,7 +10,6 @@
 #include <span>
 
 namespace culprit::viewer::tui {
-namespace {}  // namespace
 
 Page blame_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;

@@ -1,4 +1,4 @@
-#include "commands/metric_over_segments.hpp"
+#include "commands/variation.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"

@@ -1,7 +1,7 @@
 #include "tui/panes/findings_pane.hpp"
 
 #include "text/shorten.hpp"
-#include "views/pattern.hpp"
+#include "views/search.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include "tui/pages/finding_pages.hpp"
 #include "tui/panes/pane.hpp"
 #include "tui/widgets/host.hpp"
-#include "tui/widgets/page_view.hpp"
+#include "tui/widgets/page.hpp"
 
 namespace culprit::viewer::tui {
 

@@ -2,7 +2,7 @@
 
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
-#include "views/pattern.hpp"
+#include "views/search.hpp"
 
 #include <algorithm>
 

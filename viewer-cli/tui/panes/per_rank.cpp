@@ -1,5 +1,6 @@
 #include "tui/panes/per_rank.hpp"
 
+#include "text/quantity.hpp"
 #include "views/derived.hpp"
 #include "views/view.hpp"
 
@@ -102,6 +103,11 @@ std::vector<AlikeThreads> group_alike(const std::vector<double>& values) {
   }
   for (AlikeThreads& group : groups) std::sort(group.threads.begin(), group.threads.end());
   return groups;
+}
+
+std::string times_mean(double times, bool unicode) {
+  constexpr double kMany = 10;
+  return grouped(times, times < kMany ? 1 : 0) + (unicode ? " × mean" : " x mean");
 }
 
 }  // namespace culprit::viewer::tui

@@ -42,4 +42,7 @@ struct AlikeThreads {
 /// by a sixth of all differences, and by a twentieth of the largest value.
 std::vector<AlikeThreads> group_alike(const std::vector<double>& values);
 
+/// `64 × mean`
+std::string times_mean(double times, bool unicode);
+
 }  // namespace culprit::viewer::tui

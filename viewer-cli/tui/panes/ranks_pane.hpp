@@ -6,8 +6,9 @@
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/host.hpp"
 #include "tui/widgets/plot.hpp"
-#include "tui/widgets/window.hpp"
+#include "tui/widgets/scroll.hpp"
 
+#include <array>
 #include <vector>
 
 namespace culprit::viewer::tui {
@@ -37,6 +38,8 @@ class RanksPane final : public Pane {
   [[nodiscard]] Mode mode() const { return mode_; }
 
  private:
+  static constexpr std::array<const char*, 4> kModes = {"by rank", "sorted", "histogram", "procedures"};
+
   [[nodiscard]] std::vector<NodeRef> wanted() const;
   [[nodiscard]] bool up_to_date() const;
   bool read_nodes();

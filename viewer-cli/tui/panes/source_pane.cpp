@@ -4,7 +4,7 @@
 #include "text/shorten.hpp"
 #include "tui/panes/number_cells.hpp"
 #include "views/frame.hpp"
-#include "views/pattern.hpp"
+#include "views/search.hpp"
 
 #include <algorithm>
 #include <cmath>

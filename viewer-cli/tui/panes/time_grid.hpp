@@ -1,5 +1,6 @@
 #pragma once
 
+#include "metrics/wait_pattern.hpp"
 #include "tui/state/workspace.hpp"
 
 #include <cstdint>
@@ -29,6 +30,10 @@ struct TimeChoice {
   /// Whether it shows iterations rather than time.
   [[nodiscard]] bool of_iterations() const {
     return kind == Kind::iterations || kind == Kind::above_median || kind == Kind::metric;
+  }
+  /// Whether waits of this pattern are among what it shows.
+  [[nodiscard]] bool shows(database::WaitPattern wait) const {
+    return kind == Kind::waiting ? metrics::is_whole_wait(wait) : kind == Kind::pattern && pattern == wait;
   }
   friend bool operator==(const TimeChoice&, const TimeChoice&) = default;
 };
@@ -124,5 +129,9 @@ std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, cons
 /// `choice` is one of time_choices(); `finer`: which level of iterations. The experiment must outlive it.
 std::unique_ptr<TimeGrid> make_time_grid(const database::Contents& experiment, const TimeChoice& choice,
                                          std::size_t finer);
+/// The same of a choice of iterations, and of one of time.
+std::unique_ptr<TimeGrid> make_segments_grid(const database::Contents& experiment, const TimeChoice& choice,
+                                             std::size_t finer);
+std::unique_ptr<TimeGrid> make_bins_grid(const database::Contents& experiment, const TimeChoice& choice);
 
 }  // namespace culprit::viewer::tui

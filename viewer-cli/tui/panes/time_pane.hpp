@@ -5,7 +5,7 @@
 #include "tui/state/findings.hpp"
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/host.hpp"
-#include "tui/widgets/window.hpp"
+#include "tui/widgets/scroll.hpp"
 
 #include <memory>
 #include <string>

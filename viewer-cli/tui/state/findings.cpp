@@ -1,11 +1,9 @@
 #include "tui/state/findings.hpp"
 
-#include "commands/causes.hpp"
 #include "commands/critical_path.hpp"
-#include "commands/hotspots.hpp"
-#include "commands/waits.hpp"
+#include "commands/list.hpp"
 #include "findings/idleness_parts.hpp"
-#include "findings/message_patterns.hpp"
+#include "findings/mpi_calls.hpp"
 #include "text/call_path_text.hpp"
 
 #include <csignal>

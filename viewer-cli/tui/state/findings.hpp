@@ -2,7 +2,7 @@
 
 #include "commands/efficiency.hpp"
 #include "commands/list.hpp"
-#include "findings/common_cause.hpp"
+#include "findings/causes.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/verdict.hpp"

@@ -3,7 +3,7 @@
 #include "tui/widgets/canvas.hpp"
 #include "tui/widgets/event.hpp"
 #include "tui/widgets/host.hpp"
-#include "tui/widgets/page_view.hpp"
+#include "tui/widgets/page.hpp"
 #include "tui/widgets/scroll.hpp"
 
 #include <string>

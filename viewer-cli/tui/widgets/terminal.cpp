@@ -2,10 +2,11 @@
 
 #include "files/at_death.hpp"
 #include "tui/widgets/background.hpp"
-#include "tui/widgets/colours.hpp"
+#include "tui/widgets/tone.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <clocale>
 #include <cstdlib>
 #include <stdexcept>
@@ -18,8 +19,8 @@
 #include <curses.h>
 #include <termios.h>
 #include <unistd.h>
-
 namespace culprit::viewer::tui {
+
 namespace {
 
 constexpr int kEscapeMilliseconds = 25;             // how long an escape sequence may take to arrive
@@ -302,6 +303,44 @@ bool terminal_can_show_screens() {
   const char* const terminal = std::getenv("TERM");
   if (terminal == nullptr || *terminal == '\0' || std::string_view(terminal) == "dumb") return false;
   return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+}
+
+namespace {
+
+std::atomic<int> ending{0};
+std::atomic<bool> resumed{false};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+}  // namespace
+
+SignalsNoted::SignalsNoted() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { resumed.store(true); };
+  ::sigaction(SIGCONT, &action, &before_going_on_);
+  action.sa_handler = [](int signal) {
+    if (ending.exchange(signal) != 0) files::die_of(signal);
+  };
+  for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &action, &before_.at(i));
+}
+
+SignalsNoted::~SignalsNoted() {
+  ::sigaction(SIGCONT, &before_going_on_, nullptr);
+  for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &before_.at(i), nullptr);
+}
+
+int ended_by() {
+  return ending.load();
+}
+
+bool take_resumed() {
+  return resumed.exchange(false);
+}
+
+void die_if_ended() {
+  const int signal = ending.load();
+  if (signal == 0) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 }  // namespace culprit::viewer::tui

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace culprit::viewer::tui {
 
-/// What a cell of the screen means; the terminal chooses colours and attributes for it (colours.hpp).
+/// What a cell of the screen means; the terminal chooses colours and attributes for it (looks_for()).
 enum class Tone : std::uint8_t {
   plain,
   dim,      ///< guides, places, what is secondary
@@ -61,5 +62,19 @@ constexpr Tone part_tone(int part) {
 constexpr Tone series_tone(int series) {
   return static_cast<Tone>(static_cast<int>(Tone::series_a) + series % kSeries);
 }
+
+/// How a tone looks. Colours are numbers of the terminal's palette, -1 its own.
+struct Look {
+  int foreground = -1, background = -1;
+  bool bold = false, dim = false, reverse = false, underline = false;
+};
+
+/// How tones look on a terminal with `colours` colours (0 or 1: none). Colours that mean something differ in
+/// lightness too, and red never stands against green. `light`: the background is.
+std::array<Look, kTones> looks_for(int colours, bool light);
+
+/// A number of xterm's palette of 256 as 0xRRGGBB, for terminals without one; -1 and the first eight, which
+/// such terminals keep, stay.
+int direct_colour(int palette);
 
 }  // namespace culprit::viewer::tui

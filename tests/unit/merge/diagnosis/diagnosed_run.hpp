@@ -17,7 +17,7 @@ struct DiagnosedRun {
   /// Ns in the first and the second statement.
   void thread(std::uint64_t first_ns, std::uint64_t second_ns);
 
-  /// On each rank of an analysis with `ranks`: what this rank's threads, every so manyth, accumulate.
+  /// On each rank of an analysis with `ranks`: what this rank's threads, every `ranks`th one, accumulate.
   using Use = std::function<void(culprit::exchange::Communicator&, culprit::merge::ThreadAccumulation&)>;
   void analyse(int ranks, const Use& use) const;
 

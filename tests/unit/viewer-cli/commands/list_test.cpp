@@ -1,8 +1,7 @@
 // Lists that have a row for each call path, whatever the number of ranks: what falls together, and how it is
 // said whose it is.
-#include "commands/causes.hpp"
-#include "commands/hotspots.hpp"
-#include "commands/waits.hpp"
+#include "commands/list.hpp"
+
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"

@@ -1,5 +1,4 @@
-#include "commands/threads.hpp"
-
+#include "commands/run.hpp"
 #include "text/shorten.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"

@@ -1,6 +1,6 @@
 #include "findings/idleness_parts.hpp"
 
-#include "findings/message_patterns.hpp"
+#include "findings/mpi_calls.hpp"
 #include "text/prose.hpp"
 #include "views/solver_sample.hpp"
 

@@ -1,8 +1,8 @@
-#include "text/csv.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/screen.hpp"
 #include "text/shorten.hpp"
+#include "text/table.hpp"
 
 #include <sstream>
 #include <string>

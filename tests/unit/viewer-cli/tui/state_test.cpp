@@ -4,9 +4,9 @@
 #include "tui/state/state_files.hpp"
 #include "tui/view_state.hpp"
 #include "tui/widgets/canvas.hpp"
-#include "tui/widgets/colours.hpp"
+#include "tui/widgets/scroll.hpp"
 #include "tui/widgets/syntax.hpp"
-#include "tui/widgets/window.hpp"
+#include "tui/widgets/tone.hpp"
 
 #include <cstdlib>
 #include <filesystem>

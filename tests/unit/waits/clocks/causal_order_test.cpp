@@ -11,7 +11,7 @@ using namespace culprit::waits::testing;
 
 namespace {
 
-/// How one host's clock shows a time: behind, and slower by so many parts in a million. All clocks start
+/// How one host's clock shows a time: behind, and slower by some parts in a million. All clocks start
 /// late enough for any.
 struct HostClock {
   std::uint64_t behind_ns = 0, slow_ppm = 0;

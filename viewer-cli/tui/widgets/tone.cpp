@@ -1,4 +1,4 @@
-#include "tui/widgets/colours.hpp"
+#include "tui/widgets/tone.hpp"
 
 namespace culprit::viewer::tui {
 namespace {

@@ -1,5 +1,5 @@
 // Facts of single threads that meet at rank 0, whichever rank of the analysis had them.
-#include "merge/diagnosis/gathered_facts.hpp"
+#include "merge/diagnosis/diagnose.hpp"
 
 #include "diagnosed_run.hpp"
 

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "findings/diagnosis.hpp"
+#include "text/frame_json.hpp"
+#include "text/screen.hpp"
+#include "text/table.hpp"
+
+#include <ostream>
+
+namespace culprit::viewer {
+
+/// `{"idle_share","idle_s","total_s","where","roles","blame","suspects","quality"}`.
+Json report_json(const views::Figures& figures, bool without_startup = false);
+
+/// The counters of the measurement's quality; of the time lines, those that end early (`traces_stopped`) and
+/// how many operations of each kind found no partner (`unmatched`).
+Json quality_json(const database::Contents& experiment);
+
+/// What was run, where, when and how; quality figures; modules and what is wrong with them.
+void write_info(std::ostream& out, const Screen& screen, const database::Contents& experiment);
+
+/// `{"command","ranks","threads","samples",…,"events","modules","start","duration_s"}`.
+Json info_json(const database::Contents& experiment);
+
+/// Balanced contexts and their blame, as a table with their call paths.
+void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures);
+/// Shares are of `idle_s`.
+Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s);
+
+/// Ranked suspects, each with ranks, work, what it explains and what mending it saves.
+void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures);
+Table suspects_table(const views::Figures& figures);
+
+/// Idleness over all roles, seconds.
+double idleness_of(const views::Figures& figures);
+
+}  // namespace culprit::viewer

@@ -1,0 +1,287 @@
+// How the pane Time is drawn: the map with its legend, labels and axes.
+#include "findings/coverage.hpp"
+#include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "tui/pages/page_parts.hpp"
+#include "tui/panes/time_pane.hpp"
+#include "tui/widgets/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace culprit::viewer::tui {
+namespace {
+
+constexpr int kLabelWidth = 10;     // "invocation"
+constexpr int kTallest = 6;         // lines of a bar
+constexpr double kLeastApart = 14;  // columns between numbers on an axis
+constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
+/// Told apart without colours, too.
+constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
+constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
+constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
+
+/// The least of 1, 2, 5, 10, 20, … and 0.5, 0.2, 0.1, … that is at least `wanted`.
+double round_step(double wanted) {
+  constexpr double kTen = 10;
+  const double power = std::pow(kTen, std::floor(std::log10(wanted)));
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (digit * power >= wanted) return digit * power;
+  }
+  return kTen * power;
+}
+
+}  // namespace
+
+void TimePane::draw(Canvas& canvas, const Area& area) {
+  if (grid() == nullptr) {
+    draw_missing(canvas, area);
+    return;
+  }
+  const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
+  canvas.write(area.row, area.column, title, Tone::heading, area.width);
+  constexpr int kAbove = 1;
+  const int below = grid_->further_axis().empty() ? 3 : 4;
+  const std::size_t ranks = grid_->rows();
+  const std::size_t segments = grid_->columns();
+  ranks_.fit(ranks);
+  segments_.fit(segments);
+  const int room = std::max(area.height - kAbove - below, 1);
+  const auto shown =
+      static_cast<int>(std::min<std::size_t>(ranks_.shown(ranks), static_cast<std::size_t>(room)));
+  bar_height_ = std::clamp(room / std::max(shown, 1), 1, kTallest);
+  constexpr std::size_t kWidest = 10;  // columns of an iteration, or of a bin of time
+  const int width = area.width - kLabelWidth - 1;
+  const auto wide = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(width, 1)),
+                                                           segments_.shown(segments) * kWidest));
+  const auto even = [](int cells, std::size_t things) {
+    const auto number = static_cast<int>(std::min<std::size_t>(things, static_cast<std::size_t>(cells)));
+    return number > 0 ? cells / number * number : cells;
+  };
+  inside_ = {area.row + kAbove, area.column + kLabelWidth + 1, shown * bar_height_,
+             segments_.shown(segments) < static_cast<std::size_t>(wide)
+                 ? even(wide, segments_.shown(segments))
+                 : wide};
+  draw_map(canvas, inside_);
+  draw_labels(canvas, area, inside_);
+  draw_path(canvas, {area.row + area.height - 1, area.column, 1, area.width});
+}
+
+/// How the code under the cursor was called.
+void TimePane::draw_path(Canvas& canvas, const Area& line) const {
+  const database::ContextId context = grid_->context(ranks_.cursor, segments_.cursor);
+  if (context == database::kNone) return;
+  Page page;
+  add_path(page, workspace_, context, line.width, 0);
+  canvas.write(line.row, line.column, text_of(page.lines.front()), Tone::dim, line.width);
+}
+
+/// The map stays as it is while only the cursor moves: with many ranks it takes longer than a key may wait.
+void TimePane::form_map(const Area& inside) {
+  Map now;
+  now.ranks = {ranks_.first, ranks_.shown(grid_->rows())};
+  now.segments = {segments_.first, segments_.shown(grid_->columns())};
+  now.lines = static_cast<std::size_t>(inside.height / bar_height_);
+  now.wide = static_cast<std::size_t>(inside.width);
+  const bool same = now.ranks == map_.ranks && now.segments == map_.segments && now.lines == map_.lines &&
+                    now.wide == map_.wide;
+  if (same) return;
+  map_ = std::move(now);
+  map_.cells = grid_->cells(map_.ranks, map_.segments, map_.lines, map_.wide);
+  map_.critical.clear();
+  if (!legend_.empty()) mark_critical();
+}
+
+/// Which cells the critical path goes through.
+void TimePane::mark_critical() {
+  map_.critical.assign(map_.lines * map_.wide, false);
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const std::size_t first = map_.ranks.first + first_of(line, map_.lines, map_.ranks.count);
+    const std::size_t last =
+        std::max(map_.ranks.first + first_of(line + 1, map_.lines, map_.ranks.count), first + 1);
+    for (std::size_t cell = 0; cell < map_.wide; ++cell) {
+      const std::size_t from = map_.segments.first + first_of(cell, map_.wide, map_.segments.count);
+      const std::size_t end = map_.segments.first + first_of(cell + 1, map_.wide, map_.segments.count);
+      for (std::size_t rank = first; rank < last && !map_.critical[line * map_.wide + cell]; ++rank)
+        map_.critical[line * map_.wide + cell] = grid_->is_critical(rank, from, std::max(end, from + 1));
+    }
+  }
+}
+
+void TimePane::draw_map(Canvas& canvas, const Area& inside) {
+  form_map(inside);
+  const auto holds = [](std::size_t cell, std::size_t cells, const TimeGrid::Part& part, std::size_t cursor) {
+    const std::size_t from = part.first + first_of(cell, cells, part.count);
+    const std::size_t until = part.first + first_of(cell + 1, cells, part.count);
+    return cursor >= from && cursor < std::max(until, from + 1);
+  };
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const bool here = holds(line, map_.lines, map_.ranks, ranks_.cursor);
+    for (std::size_t cell = 0; cell < map_.wide; ++cell) {
+      const Area bar{inside.row + static_cast<int>(line) * bar_height_,
+                     inside.column + static_cast<int>(cell), bar_height_, 1};
+      draw_bar(canvas, bar, map_.cells[line * map_.wide + cell]);
+      if (bar.height > 1 && !map_.critical.empty() && map_.critical[line * map_.wide + cell])
+        canvas.put(bar.row + bar.height - 1, bar.column, workspace_.unicode() ? U'━' : U'~', Tone::hot);
+      if (!here || !holds(cell, map_.wide, map_.segments, segments_.cursor)) continue;
+      for (int row = bar.row; row < bar.row + bar.height; ++row) canvas.select(row, bar.column, 1);
+    }
+  }
+}
+
+char32_t TimePane::part_sign(int part) const {
+  return (workspace_.unicode() ? kPartSigns : kPartLetters).at(static_cast<std::size_t>(part));
+}
+
+/// What the parts are, each name with as much room as the others leave it.
+void TimePane::draw_legend(Canvas& canvas, const Area& given) const {
+  Area line = given;
+  const std::string critical = workspace_.unicode() ? "━ critical path" : "~ critical path";
+  if (bar_height_ > 1) {
+    line.width -= static_cast<int>(columns(critical)) + 2;
+    canvas.write(line.row, line.column + line.width + 2, critical, Tone::hot, given.width);
+  }
+  int column = line.column;
+  for (std::size_t part = 0; part < legend_.size(); ++part) {
+    const auto left = static_cast<int>(legend_.size() - part);
+    const int room = (line.column + line.width - column) / left - 3;
+    if (room < 3) return;
+    canvas.put(line.row, column, part_sign(static_cast<int>(part)), part_tone(static_cast<int>(part)));
+    const std::string name =
+        shorten_name(legend_[part], static_cast<std::size_t>(room), workspace_.unicode());
+    column = canvas.write(line.row, column + 2, name, Tone::plain, room) + 1;
+  }
+}
+
+/// The tallest bar stays an eighth of a line below what is above it, so that rows are distinct.
+void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const {
+  if (mean == 0) return;
+  if (!legend_.empty()) {
+    const auto part = static_cast<int>(mean) - 1;
+    const Area cells{bar.row, bar.column, std::max(bar.height - 1, 1), 1};  // rows are distinct
+    canvas.fill(cells, part_sign(part), part_tone(part));
+    return;
+  }
+  const double level = std::min(grid_->level(mean), 1.0);
+  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+  const int most = bar.height > 1 ? bar.height * kHeats - 1 : kHeats;
+  const Tone tone = heat_tone(std::min(static_cast<int>(level * kHeats), kHeats - 1));
+  int left = std::max(static_cast<int>(std::lround(level * most)), 1);
+  for (int row = bar.row + bar.height - 1; row >= bar.row && left > 0; --row, left -= kHeats)
+    canvas.put(row, bar.column, signs.at(static_cast<std::size_t>(std::min(left, kHeats)) - 1), tone);
+}
+
+void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside) const {
+  const std::size_t ranks = ranks_.shown(grid_->rows());
+  for (std::size_t line = 0; line < map_.lines; ++line) {
+    const std::size_t rank = first_of(line, map_.lines, ranks);
+    const bool here = ranks_.first + rank == ranks_.cursor;
+    const std::string text = "rank " + std::to_string(grid_->rank(ranks_.first + rank));
+    canvas.write(inside.row + static_cast<int>(line) * bar_height_, area.column, text,
+                 here ? Tone::strong : Tone::dim, kLabelWidth);
+  }
+  int below = inside.row + inside.height;
+  canvas.write(below, area.column, grid_->axis(), Tone::dim, kLabelWidth);
+  draw_axis(canvas, {below, inside.column, 1, inside.width});
+  if (const std::string further = grid_->further_axis(); !further.empty()) {
+    ++below;
+    canvas.write(below, area.column, further, Tone::dim, kLabelWidth);
+    draw_further_axis(canvas, {below, inside.column, 1, inside.width});
+  }
+  if (!legend_.empty()) {
+    draw_legend(canvas, {below + 1, area.column, 1, area.width});
+    return;
+  }
+  const std::string little = grid_->shade_name(false, workspace_.unicode());
+  int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
+  column = std::max(column + 1, inside.column);
+  for (int heat = 0; heat < kHeats; ++heat) {
+    const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+    canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
+  }
+  column = canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim,
+                        area.width);
+  const double each = static_cast<double>(segments_.shown(grid_->columns())) / std::max(inside.width, 1);
+  if (each < 1 && grid_->further_axis().empty()) return;  // an iteration has several columns
+  canvas.write(below + 1, column + 3,
+               std::string("one column ") + (workspace_.unicode() ? "≈ " : "~ ") +
+                   grid_->amount_of(each, workspace_.unicode()),
+               Tone::dim, area.column + area.width - column - 3);
+}
+
+/// Numbers of the rank under the cursor, each where it begins.
+void TimePane::draw_further_axis(Canvas& canvas, const Area& axis) const {
+  const std::size_t segments = segments_.shown(grid_->columns());
+  const auto wide = static_cast<std::size_t>(axis.width);
+  const auto at = [&](std::size_t cell) {
+    return grid_->further_at(ranks_.cursor, segments_.first + first_of(cell, wide, segments));
+  };
+  std::optional<std::uint64_t> first, last;
+  for (std::size_t cell = 0; cell < wide; ++cell) {
+    const std::optional<std::uint64_t> number = at(cell);
+    if (number && !first) first = number;
+    if (number) last = number;
+  }
+  if (!first) return;
+  const double step = std::max(
+      round_step(std::max(static_cast<double>(*last - *first), 1.0) * kLeastApart / axis.width), 1.0);
+  std::optional<double> before;
+  int free = axis.column;
+  for (std::size_t cell = 0; cell < wide; ++cell) {
+    const std::optional<std::uint64_t> number = at(cell);
+    if (!number) continue;
+    const double tick = std::floor(static_cast<double>(*number) / step);
+    const int place = axis.column + static_cast<int>(cell);
+    if ((before && tick <= *before) || place < free) continue;
+    const std::string name = before ? grouped(tick * step) : std::to_string(*number);
+    if (place + static_cast<int>(name.size()) > axis.column + axis.width) return;
+    free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
+    before = tick;
+  }
+}
+
+/// Where it begins and ends, and between them round numbers, each beginning at its column.
+void TimePane::draw_axis(Canvas& canvas, const Area& axis) const {
+  const std::size_t segments = segments_.shown(grid_->columns());
+  if (segments == 0) return;
+  const std::string first = grid_->column_name(segments_.first, workspace_.unicode());
+  const std::string last = grid_->column_name(segments_.first + segments - 1, workspace_.unicode());
+  int end = axis.column + axis.width;
+  int free = canvas.write(axis.row, axis.column, first, Tone::dim, axis.width) + 2;
+  if (axis.width > static_cast<int>(columns(first) + columns(last)) + 1) {
+    end -= static_cast<int>(columns(last));
+    canvas.write(axis.row, end, last, Tone::dim, axis.width);
+  }
+  const double cells = static_cast<double>(axis.width) / static_cast<double>(segments);
+  const double step = round_step(kLeastApart * grid_->column_length() / cells);
+  const double begin = static_cast<double>(segments_.first) * grid_->column_length();
+  for (double tick = std::ceil(begin / step);; ++tick) {
+    const std::string name = grid_->tick_name(tick * step, workspace_.unicode());
+    const auto place = axis.column + static_cast<int>((tick * step - begin) / grid_->column_length() * cells);
+    if (place + static_cast<int>(columns(name)) + 2 > end) return;
+    if (place >= free) free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
+  }
+}
+
+void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
+  if (findings_.ready() == nullptr) {
+    canvas.write(area.row, area.column, "Reading the results of time lines...", Tone::dim, area.width);
+    return;
+  }
+  Page page;
+  const bool traced = workspace_.experiment().trace().traced > 0;
+  page.say(
+      traced
+          ? "No procedure was seen to be called again and again: mark iterations with culprit_iteration(n) "
+            "(culprit.h)."
+          : "How long iterations took needs the ranks' time lines: " +
+                no_time_lines_phrase(workspace_.experiment()) + '.',
+      area.width);
+  for (std::size_t line = 0; line < page.lines.size(); ++line)
+    canvas.write(area.row + static_cast<int>(line), area.column, text_of(page.lines[line]), Tone::plain,
+                 area.width);
+}
+
+}  // namespace culprit::viewer::tui
