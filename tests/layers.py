@@ -41,7 +41,7 @@ MAY_INCLUDE = {
 }
 # The folders within these, each of which may include itself and those before it; what lies beside them may include all.
 ORDER = {
-    "lib/waits": ["timeline", "matching", "communication", "states", "clocks", "variation", "causes", "path"],
+    "lib/waits": ["timeline", "matching", "communication", "states", "clocks", "variation", "causes", "path", "replay"],
     "hpcrun-lite/runtime": ["system", "events", "pace", "state", "process", "modules", "recording", "sampling", "life", "wrappers",
                             "interpose"],
     "lib/merge": ["input", "rules", "attribution", "idleness", "values", "diagnosis", "timelines"],

@@ -15,6 +15,7 @@
 #include "merge/input/marker.hpp"
 #include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
+#include "merge/time_lines_of.hpp"
 #include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_analyses.hpp"
 #include "merge/timelines/time_lines.hpp"
@@ -372,6 +373,28 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
 }
 
 }  // namespace
+
+void read_time_lines(exchange::Communicator& comm, const Options& options, const UseTimeLines& use) {
+  Options own = options;
+  own.dry_run = true;
+  own.output = options.measurement;
+  const IdleRules rules = check_request(comm, own);
+  const Progress silent = [](const char*, std::uint64_t, std::uint64_t) {};
+  Lost lost;
+  for (;;) {
+    try {
+      Provenance provenance;
+      const Survey found = survey_rest(comm, own, lost, silent, provenance);
+      check_survey(comm, found, own);
+      const SampledCode code = recover_code(comm, own, rules, found, silent);
+      const Partition partition(comm, found.processes, code.roles);
+      TimeLines lines = open_time_lines(partition, found.shared, code.shape);
+      return use(code.attribution, code.shape, lines);
+    } catch (const FilesLost& more) {
+      for (const LostFile& file : more.files) lost.emplace(file.path, file.why);
+    }
+  }
+}
 
 Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();

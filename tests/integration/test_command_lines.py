@@ -12,7 +12,7 @@ from harness import ENVIRONMENT, HPCRUN, PREFIX, PROF_MPI, VIEWER, Workspace, ru
 MAN = PREFIX / "share" / "man" / "man1"
 MAKE_EXAMPLE_DB = pathlib.Path(os.environ["CULPRIT_MAKE_EXAMPLE_DB"])
 TOOLS = {"hpcrun-lite": HPCRUN, "prof-mpi": PROF_MPI, "viewer-cli": VIEWER}
-COMMANDS = ("report view hot-path threads blame suspects waits causes critical-path hotspots variation communication efficiency stuck stacks "
+COMMANDS = ("report view hot-path threads blame suspects waits causes critical-path hotspots variation communication efficiency what-if stuck stacks "
             "diff export info").split()
 LONG_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # Options of other tools that texts mention.

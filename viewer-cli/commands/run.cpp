@@ -8,6 +8,7 @@
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
 #include "commands/variation.hpp"
+#include "commands/what_if.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"
 
@@ -197,6 +198,9 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       break;
     case Command::efficiency:
       run_efficiency(out, screen, source, invocation.format);
+      break;
+    case Command::what_if:
+      run_what_if(out, screen, source, invocation);
       break;
     case Command::diff:
       run_diff(out, screen, source, *other, invocation);

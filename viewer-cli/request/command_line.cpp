@@ -14,7 +14,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Command>, 18> kCommands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 19> kCommands = {{
     {"report", Command::report},
     {"view", Command::view},
     {"hot-path", Command::hot_path},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 18> kCommands = {{
     {"variation", Command::variation},
     {"communication", Command::communication},
     {"efficiency", Command::efficiency},
+    {"what-if", Command::what_if},
     {"diff", Command::diff},
     {"export", Command::exporting},
     {"info", Command::info},
@@ -54,13 +55,13 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 23> kUses = {{
+const std::array<OptionUse, 27> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
     {"--min", {Command::view, Command::diff}},
     {"--focus", {Command::view, Command::diff}},
-    {"--ranks", {Command::view, Command::hot_path, Command::threads, Command::diff}},
+    {"--ranks", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::what_if}},
     {"--role", {Command::view, Command::hot_path, Command::threads, Command::diff}},
     {"--lines", {Command::view, Command::hot_path}},
     {"--inside-waits", {Command::view, Command::hot_path, Command::diff, Command::stacks}},
@@ -71,6 +72,10 @@ const std::array<OptionUse, 23> kUses = {{
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
     {"--without-startup", {Command::report, Command::view, Command::hot_path}},
     {"--by-rank", {Command::waits, Command::causes, Command::hotspots}},
+    {"--balance", {Command::what_if}},
+    {"--speedup", {Command::what_if}},
+    {"--remove", {Command::what_if}},
+    {"--each", {Command::what_if}},
     {"--finer", {Command::variation}},
     {"--procedure", {Command::variation}},
     {"--scaling", {Command::diff}},
@@ -155,6 +160,10 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--without-startup", invocation.without_startup);
   app.add_flag("--by-rank", invocation.by_rank);
   app.add_flag("--browse", invocation.browse);
+  app.add_option("--balance", invocation.balanced)->allow_extra_args(false);
+  app.add_option("--speedup", invocation.sped_up)->allow_extra_args(false);
+  app.add_option("--remove", invocation.removed)->allow_extra_args(false);
+  app.add_flag("--each", invocation.each);
   app.add_option("--source-map", raw.source_map)->allow_extra_args(false);
   app.add_option("words", raw.words);
 }
@@ -314,6 +323,17 @@ void check_follow(const CLI::App& app, Invocation& invocation) {
     throw UsageError("--every: no number of seconds from 0.1 to 3600 (default: 2)");
 }
 
+/// A replay needs something to change.
+void check_what_if(const Invocation& invocation) {
+  if (invocation.command != Command::what_if) return;
+  if (invocation.removed.empty() && invocation.sped_up.empty() && invocation.balanced.empty())
+    throw UsageError(
+        "what-if: nothing to change (give --balance PATH, --speedup PATH=2 or --remove PATH; see viewer-cli "
+        "what-if --help)");
+  if (invocation.each && invocation.balanced.empty())
+    throw UsageError("--each: says how --balance is meant (give --balance PATH)");
+}
+
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
   if (!(invocation.after_s >= 0)) throw UsageError("--after: no number of seconds (give one from 0 on)");
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
@@ -366,6 +386,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   invocation.command = choose(kCommands, name, "no such command");
   take_arguments(raw.words, invocation, name);
   check_options(app, invocation.command, name);
+  check_what_if(invocation);
   check_output(invocation, name);
   invocation.format = choose(kFormats, raw.format, "--format");
   if (invocation.format == Format::csv && !has_csv(invocation.command)) {

@@ -27,6 +27,7 @@ enum class Command : std::uint8_t {
   variation,
   communication,
   efficiency,
+  what_if,
   diff,
   exporting,
   info,
@@ -60,6 +61,9 @@ struct Invocation {
   bool without_startup =
       false;             ///< report, view, browser: shares of the run without MPI_Init and MPI_Finalize
   bool by_rank = false;  ///< waits, causes, hotspots: a row for each rank
+  std::vector<std::string> removed, balanced;  ///< what-if: paths of code
+  std::vector<std::string> sped_up;            ///< what-if: PATH=FACTOR
+  bool each = false;                           ///< what-if: balances each interval by itself
   std::vector<std::pair<std::string, std::string>>
       source_map;                     ///< browser: path prefixes, as compiled and as they are now
   bool browse = false;                ///< diff: in the browser, where there is a terminal

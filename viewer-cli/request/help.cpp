@@ -43,6 +43,7 @@ commands
   variation               how long iterations took, over ranks and time (trace)
   communication           what MPI calls took and moved, and who sends to whom
   efficiency              parallel efficiency, load balance, communication efficiency
+  what-if --remove PATH   the run replayed with other work: how long it would take, and who would wait (trace)
   diff DB2                two runs compared: per code, change and scaling loss
   export FORMAT           for other tools: {names}
   info                    what was run, where, when and how; how good the data is
@@ -80,7 +81,7 @@ constexpr std::string_view kNoTable = "text|json    ";
 constexpr std::string_view kByRank =
     "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
-constexpr std::array<CommandHelp, 18> kCommands = {{
+constexpr std::array<CommandHelp, 19> kCommands = {{
     {"report",
      R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
 where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
@@ -275,6 +276,28 @@ divide it further, these two are null.
      {},
      kNoTable,
      {}},
+    {"what-if",
+     R"help(The run replayed with the time of some code changed: how long it would take, which waits would vanish, and
+which would appear elsewhere. Needs the measurement directory, with time lines (hpcrun-lite --trace): a database
+holds sums, a replay each call.
+
+  viewer-cli run1 what-if --balance main/solve/smooth    the same time on all ranks
+  viewer-cli run1 what-if --speedup smooth=2             half of its time
+  viewer-cli run1 what-if --remove write_checkpoint
+  viewer-cli run1 what-if --speedup smooth=1.5 --ranks 3,7 --remove log_state
+
+usage: viewer-cli DIR what-if --balance PATH|--speedup PATH=FACTOR|--remove PATH... [options]
+)help",
+     R"help(  --balance PATH          each rank spends the mean of all ranks' time there, over the run; repeatable, as these:
+  --speedup PATH=FACTOR   its time is divided by FACTOR
+  --remove PATH           it takes no time
+  --each                  --balance: even in each interval between MPI calls, not only over the run
+  --ranks LIST            change the work of these ranks only, e.g. 0-3,8 (default: all)
+)help",
+     kTable,
+     R"help(PATH: frame names joined by /, as for `threads`, or an id of `view --ids`; with all that it calls, outside MPI.
+Calls of MPI keep their own cost, waits are found anew. DIR.db works where the directory DIR lies beside it.
+)help"},
     {"diff",
      R"help(Two runs compared, code by code: before and after a change, or on few and on many ranks.
 

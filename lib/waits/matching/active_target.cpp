@@ -6,6 +6,8 @@
 // Cost: one message per pair and epoch.
 #include "waits/matching/active_target.hpp"
 
+#include "waits/timeline/dependencies.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -126,6 +128,18 @@ void ActiveTarget::match(const Pair& pair) {
   }
 }
 
+/// Which of these calls waits is the library's choice; the last one does at any rate.
+void ActiveTarget::depend(const Access& access, const PostNotice& post) {
+  const auto add = [&](EventId call, Pattern pattern, std::uint16_t size) {
+    store_.dependencies->add(call.location,
+                             {.event = call.index, .pattern = pattern, .size = size, .cause = post.call});
+  };
+  add(access.start, Pattern::late_post, Dependency::kMayPass);
+  for (const EventId operation : access.operations)
+    add(operation, Pattern::early_transfer, Dependency::kMayPass);
+  add(access.complete, Pattern::late_post, 0);
+}
+
 void ActiveTarget::explain(const Access& access, const PostNotice& post) {
   const auto candidate = [&post](EventId call, Pattern pattern) {
     return Candidate{.event = call.index,
@@ -135,6 +149,7 @@ void ActiveTarget::explain(const Access& access, const PostNotice& post) {
                      .cause_context = post.call_context};
   };
   const Location here = access.start.location;
+  if (store_.dependencies != nullptr) depend(access, post);
   store_.add(here, candidate(access.start, Pattern::late_post));
   store_.add(access.complete.location, candidate(access.complete, Pattern::late_post));
   for (const EventId operation : access.operations) {
@@ -191,6 +206,9 @@ void ActiveTarget::expose(const Pair& pair) {
                         .cause = complete.call,
                         .cause_context = complete.call_context};
     store_.add(wait.location, candidate);
+    if (store_.dependencies != nullptr)
+      store_.dependencies->add(wait.location,
+                               {.event = wait.index, .pattern = Pattern::early_wait, .cause = complete.call});
     candidate.pattern = Pattern::late_complete;
     candidate.ns = complete.arrived_ns;
     store_.add(wait.location, candidate);
@@ -208,6 +226,11 @@ void ActiveTarget::receive(const LastAccessNotice& notice) {
   }
   const EventId fence = fences.calls[at];
   const Event& event = store_.line(fence.location).events[fence.index];
+  if (store_.dependencies != nullptr)
+    store_.dependencies->add(fence.location, {.event = fence.index,
+                                              .pattern = Pattern::wait_at_fence,
+                                              .on = Dependency::On::exit,
+                                              .cause = notice.call});
   if (notice.exit_ns <= event.enter_ns) return;
   store_.add(fence.location, Candidate{.event = fence.index,
                                        .pattern = Pattern::early_fence,

@@ -109,6 +109,7 @@ class ActiveTarget {
   [[nodiscard]] Place place(const CallSite& call, const measurement::trace::Operation& operation) const;
   void match(const Pair& pair);
   void explain(const Access& access, const PostNotice& post);
+  void depend(const Access& access, const PostNotice& post);
   void expose(const Pair& pair);
 
   const RankMap& rank_map_;

@@ -9,6 +9,8 @@
 // the analysis.
 #include "waits/matching/collectives.hpp"
 
+#include "waits/timeline/dependencies.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -231,6 +233,24 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                          .collective = collectives.size() - 1,
                          .enter_ns = call.enter_ns,
                          .exit_ns = call.exit_ns});
+  const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
+  // Those beside an intercommunicator's root in its group have no part in the operation.
+  const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
+  if (store_.dependencies != nullptr) {
+    store_.dependencies->join({.context = context.global_id,
+                               .number = instance,
+                               .size = context.size,
+                               .kind = operation.kind,
+                               .pattern = pattern_of(operation.kind),
+                               .call = call.id,
+                               .enter_ns = call.enter_ns,
+                               .exit_ns = call.exit_ns,
+                               .process_rank = call.rank,
+                               .rank = rank,
+                               .operation = blocking ? 0 : operation.id,
+                               .root = is_rooted(operation.kind) && root,
+                               .bystander = bystander});
+  }
   const Presence presence{.enter_ns = call.enter_ns,
                           .exit_ns = call.exit_ns,
                           .free_ns = call.enter_ns,
@@ -243,9 +263,6 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
         PrefixNotice{context.global_id, instance, context.size, exchange_.here(), blocking, presence});
     return;
   }
-  const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
-  // Those beside an intercommunicator's root in its group have no part in the operation.
-  const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
   if (!bystander) {
     own.part.enter(enter);
     own.part.leave({call.exit_ns, call.id, rank, call.context});
@@ -302,6 +319,10 @@ void Collectives::find_candidates() {
 
 void Collectives::depend(const Member& member, const HeldUp& held_up) {
   const Presence& by = held_up.by;
+  if (store_.dependencies != nullptr && member.operation == 0)
+    store_.dependencies->add(
+        member.call.location,
+        {.event = member.call.index, .pattern = Pattern::wait_at_root, .cause = by.call});
   depend(member, Pattern::wait_at_root,
          {.ns = by.enter_ns, .call = by.call, .rank = by.rank, .context = by.context}, held_up.first);
 }

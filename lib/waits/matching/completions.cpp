@@ -4,6 +4,7 @@
 // access per half.
 #include "waits/matching/completions.hpp"
 
+#include "waits/timeline/dependencies.hpp"
 #include "waits/timeline/trace_store.hpp"
 
 namespace culprit::waits {
@@ -19,6 +20,7 @@ Completions::Completions(TraceStore& store, std::span<const std::unique_ptr<Proc
 }
 
 void Completions::completed(const CallSite& call, std::uint64_t id) {
+  if (store_.dependencies != nullptr) store_.dependencies->completed(call.rank, id, call.id);
   const std::uint32_t process = process_of_[static_cast<std::size_t>(call.rank)];
   const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {

@@ -7,6 +7,8 @@
 // Cost: each holding with those that overlap it, at most 4096.
 #include "waits/matching/locks.hpp"
 
+#include "waits/timeline/dependencies.hpp"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -145,6 +147,10 @@ void Locks::compare(const Holding& waiter, const Holding& other) {
 }
 
 void Locks::receive(const LockWaitNotice& notice) {
+  if (store_.dependencies != nullptr)
+    store_.dependencies->add(
+        notice.call.location,
+        {.event = notice.call.index, .pattern = Pattern::lock_wait, .cause = notice.unlock});
   store_.add(notice.call.location, Candidate{.event = notice.call.index,
                                              .pattern = Pattern::lock_wait,
                                              .ns = notice.until_ns,

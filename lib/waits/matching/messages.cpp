@@ -6,6 +6,8 @@
 // Only operations without a partner are kept. Cost: a hash look-up per operation.
 #include "waits/matching/messages.hpp"
 
+#include "waits/timeline/dependencies.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -15,6 +17,16 @@ namespace culprit::waits {
 namespace trace = measurement::trace;
 using trace::Operation;
 using trace::OperationKind;
+
+namespace {
+
+/// As a dependency knows it.
+std::uint16_t size_of(const Operation& operation) {
+  return operation.kind == OperationKind::send_synchronous ? Dependency::kSynchronous
+                                                           : size_code(operation.bytes);
+}
+
+}  // namespace
 
 // ---- what the processes did
 
@@ -40,7 +52,8 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                                               .call_context = call.context,
                                               .blocking = blocking,
                                               .buffered = operation.kind == OperationKind::send_buffered,
-                                              .alone = call.alone}});
+                                              .alone = call.alone,
+                                              .size = size_of(operation)}});
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
     completions_.completed(call, operation.id);
@@ -211,7 +224,25 @@ void Messages::receive(const SendNotice& notice) {
   sends_.push(queues.sends, notice.sent);
 }
 
+/// Both depend on each other; on whether the send does, size and kind decide.
+void Messages::depend(const Sent& send, const Arrival& arrival) {
+  Dependencies& all = *store_.dependencies;
+  all.add(arrival.completed.location,
+          {.event = arrival.completed.index, .pattern = Pattern::late_sender, .cause = send.call});
+  if (arrival.probe || send.buffered) return;
+  const Dependency on_receive{.event = send.call.index,
+                              .pattern = Pattern::late_receiver,
+                              .size = send.size,
+                              .cause = arrival.posted};
+  if (send.blocking) {
+    all.add(send.call.location, on_receive);
+  } else {
+    all.of_operation(rank_map_.rank_of(send.call.location), send.exit_ns, on_receive);
+  }
+}
+
 void Messages::match(const Sent& send, const Arrival& arrival) {
+  if (store_.dependencies != nullptr) depend(send, arrival);
   const Location receiver = arrival.completed.location;
   if (send.enter_ns > arrival.exit_ns)
     store_.add(

@@ -24,9 +24,10 @@ struct Sent {
   std::uint64_t enter_ns = 0;
   std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
   std::uint32_t call_context = 0;
-  bool blocking = false;
-  bool buffered = false;
-  bool alone = false;  ///< the call does nothing but this
+  bool blocking : 1 = false;
+  bool buffered : 1 = false;
+  bool alone : 1 = false;  ///< the call does nothing but this
+  std::uint16_t size = 0;  ///< Dependency::size
 };
 
 /// A send, on its way to the rank of the analysis that has the receiver.
@@ -128,6 +129,7 @@ class Messages {
   void forget(const Posted& posted, std::int32_t destination_rank);
   void take(const Channel& channel, const Arrival& arrival);
   void match(const Sent& send, const Arrival& arrival);
+  void depend(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void notify_sender(const Sent& send, const Arrival& arrival);
 

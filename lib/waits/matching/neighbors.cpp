@@ -4,6 +4,8 @@
 // decides. Cost: one message per pair of neighbours and instance.
 #include "waits/matching/neighbors.hpp"
 
+#include "waits/timeline/dependencies.hpp"
+
 #include <optional>
 #include <tuple>
 
@@ -46,6 +48,7 @@ void Neighbors::observe(const CallSite& call, const trace::Operation& operation)
 void Neighbors::receive(const NeighborNotice& notice) {
   const Key key{notice.context, notice.instance, notice.to_rank};
   Share& share = shares_[key];
+  if (store_.dependencies != nullptr) came_[key].push_back(notice.call);
   if (share.arrived++ == 0 ||
       std::tuple(notice.enter_ns, share.latest.call) > std::tuple(share.latest.enter_ns, notice.call)) {
     share.latest = notice;
@@ -53,8 +56,24 @@ void Neighbors::receive(const NeighborNotice& notice) {
   if (share.call.known() && share.arrived == share.sources) find_candidate(key, share);
 }
 
+/// A blocking call on all its sources; an operation on the latest, whatever changes.
+void Neighbors::depend(const Key& key, const Share& share) {
+  Dependency dependency{.event = share.call.index, .pattern = Pattern::wait_at_nxn, .cause = {}};
+  if (share.operation != 0) {
+    dependency.cause = share.latest.call;
+    if (share.sources != 0) store_.dependencies->of_operation(key.rank, share.operation, dependency);
+  } else {
+    for (const EventId source : came_[key]) {
+      dependency.cause = source;
+      store_.dependencies->add(share.call.location, dependency);
+    }
+  }
+  came_.erase(key);
+}
+
 void Neighbors::find_candidate(const Key& key, const Share& share) {
   const bool nobody = share.sources == 0 || share.latest.call == share.call;
+  if (store_.dependencies != nullptr) depend(key, share);
   const Candidate candidate{.event = share.call.index,
                             .pattern = Pattern::wait_at_nxn,
                             .first = true,

@@ -71,6 +71,7 @@ class Neighbors {
   };
 
   void find_candidate(const Key& key, const Share& share);
+  void depend(const Key& key, const Share& share);
 
   const RankMap& rank_map_;
   const Contexts& contexts_;
@@ -80,6 +81,7 @@ class Neighbors {
   Completions& completions_;
   std::vector<std::uint32_t> initiated_;  // by slot
   tsl::robin_map<Key, Share, KeyHash> shares_;
+  tsl::robin_map<Key, std::vector<EventId>, KeyHash> came_;  // where dependencies are recorded
 };
 
 }  // namespace culprit::waits

@@ -103,6 +103,10 @@ class Pass {
         active_target_(rank_map, contexts_, exchange_, result_.store),
         locks_(rank_map, contexts_, exchange_, result_.store) {
     const std::uint64_t lines = rank_map.locations() / static_cast<std::uint64_t>(analysis.size());
+    if (options.dependencies) {
+      result_.dependencies = std::make_unique<Dependencies>(result_.store.spill());
+      result_.store.dependencies = result_.dependencies.get();
+    }
     most_bytes_ = std::max(kBytesOfRank, kBytesOfLine * lines);
     open(rank_map);
     if (options_.records_per_round == 0) {
@@ -151,6 +155,7 @@ class Pass {
         cursor.thread = thread;
         cursor.rank = rank;
         result_.store.open(rank_map.location_of(rank, thread));
+        if (options_.dependencies) result_.dependencies->open(rank_map.location_of(rank, thread));
         advance(cursor);
       }
     }

@@ -3,6 +3,7 @@
 #include "exchange/communicator.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/states/wait_sums.hpp"
+#include "waits/timeline/dependencies.hpp"
 #include "waits/timeline/own_times.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
@@ -28,6 +29,8 @@ struct MatchingOptions {
   std::uint64_t records_per_round = 0;
   /// Where what was found is kept.
   storage::SpillOptions spill = {};
+  /// Whether Matched::dependencies are recorded, which takes that one rank of the analysis has all processes.
+  bool dependencies = false;
 };
 
 /// For MatchingOptions::spill: bytes in each of the `ranks` ranks of the analysis that run on this machine. A
@@ -42,6 +45,7 @@ struct Matched {
   TraceStore store;
   Regions regions;
   std::unique_ptr<Contexts> contexts;
+  std::unique_ptr<Dependencies> dependencies;  ///< where they are asked for
   // What each time line shows by itself: added up as it is classified, when it is in memory anyway.
   std::vector<WaitSum> wait_sums;
   std::vector<OwnTime> own_times;

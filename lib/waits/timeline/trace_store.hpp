@@ -13,6 +13,8 @@
 
 namespace culprit::waits {
 
+class Dependencies;
+
 /// What was found on one time line so far. In the blocks of the store's Spill.
 struct TimeLine {
   TimeLine(Location at, storage::Spill& spill)
@@ -149,6 +151,7 @@ class TraceStore {
   Unmatched unmatched;
   std::vector<ClockViolation> violations;
   RegionNumbers regions;
+  Dependencies* dependencies = nullptr;  ///< where all are recorded, for a replay
 
  private:
   std::unique_ptr<storage::Spill> spill_;

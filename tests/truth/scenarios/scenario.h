@@ -304,22 +304,6 @@ static MPI_Group left_group, right_group;
 
 /* ---- the beginning and the end */
 
-/* A real-time thread that does not nap would take a processor from everybody: the kernel says when, and the
- * thread is as any other from then on. */
-static void be_as_others(int signal) {
-  const struct sched_param ordinary = {0};
-  (void)signal;
-  sched_setscheduler(0, SCHED_OTHER, &ordinary);
-}
-static void be_urgent(void) {
-  const struct rlimit microseconds = {10000, RLIM_INFINITY};
-  const struct sched_param urgent = {1};
-  signal(SIGXCPU, be_as_others);
-  if (setrlimit(RLIMIT_RTTIME, &microseconds) == 0) {
-    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
-  }
-}
-
 static void scenario_begin(int argc, char** argv, double relative_noise) {
   prctl(PR_SET_TIMERSLACK, 1000UL); /* naps end on time */
   noise = relative_noise;

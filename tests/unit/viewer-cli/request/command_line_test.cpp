@@ -137,6 +137,9 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "view", "--ranks", ""}, "--ranks: no value");
   refuses({"run1.db", "view", "--sort="}, "--sort: no value");
   refuses({"run1.db", "diff", "run2.db", "--browse", "--ranks", "0"}, "--ranks: the browser");
+  refuses({"run1.db", "what-if"}, "nothing to change");
+  refuses({"run1.db", "what-if", "--remove", "f", "--each"}, "--each: says how --balance");
+  refuses({"run1.db", "waits", "--remove", "f"}, "--remove: no option of waits");
   refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 
@@ -147,6 +150,13 @@ TEST_CASE("Commands that need a trace have tables, and say so in their help") {
     CHECK(answer_to({"--help"}).find(command) != std::string::npos);
     CHECK(answer_to({command, "--help"}).find("--trace") != std::string::npos);
   }
+  const Invocation asked =
+      parse({"run1", "what-if", "--balance", "f", "--remove", "g/h", "--speedup", "k=2", "--balance", "m"});
+  CHECK(asked.balanced == std::vector<std::string>{"f", "m"});
+  CHECK(parse({"run1", "what-if", "--remove", "f", "--format", "csv"}).format == Format::csv);
+  CHECK(answer_to({"what-if", "--help"}).find("--trace") != std::string::npos);
+  CHECK(asked.removed == std::vector<std::string>{"g/h"});
+  CHECK(asked.sped_up == std::vector<std::string>{"k=2"});
   CHECK(parse({"run1.db", "variation", "--finer", "2"}).finer == 2);
   CHECK_THROWS_AS(parse({"run1.db", "causes", "--finer", "1"}), UsageError);
 }

@@ -1,0 +1,102 @@
+// The words of `what-if`, for answers of a replay that are written down; replays are tested in lib/waits.
+#include "commands/what_if.hpp"
+
+#include "request/errors.hpp"
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using Kind = merge::WhatIfChange::Kind;
+using metrics::WaitPattern;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+merge::WhatIfAnswer answer_of(const views::testing::SolverSample& solver) {
+  return {.run_ns = 1000 * kSecond,
+          .predicted_ns = 790 * kSecond,
+          .waiting_ns = 1710 * kSecond,
+          .predicted_waiting_ns = 140 * kSecond,
+          .waits = {{WaitPattern::wait_at_nxn, solver.allreduce, 1500 * kSecond, 20 * kSecond},
+                    {WaitPattern::late_sender, solver.allreduce, 210 * kSecond, 0},
+                    {WaitPattern::late_receiver, solver.allreduce, 0, 120 * kSecond}},
+          .codes = {{.before_ns = 5e12, .after_ns = 5e12, .largest_ns = 8e11, .threads = 8}},
+          .contradictions = 0};
+}
+
+}  // namespace
+
+TEST_CASE("what-if: how long the run would take, whose waits vanish, and which appear elsewhere") {
+  const views::testing::SolverSample solver;
+  Invocation invocation;
+  invocation.balanced = {"spmv"};
+  std::ostringstream out;
+  const merge::WhatIfAnswer answer = answer_of(solver);
+  write_what_if(out, {}, solver.sample.experiment(), invocation, answer);
+  const std::string text = flowing(out.str());
+  const auto says = [&text](const char* words) {
+    INFO(text);
+    CHECK(text.find(words) != std::string::npos);
+  };
+  says(
+      "If spmv took the same time on all ranks, the run would take 790 s in place of 1 000 s: 210 s, 21.0 % "
+      "less.");
+  says("Computing in spmv: 5 000 s on 8 time lines, at most 800 s on one; then 5 000 s in all.");
+  says("All ranks' waiting: 1 710 s, then 140 s");
+  says("Waits that vanish");
+  says("wait-at-nxn: 1 500 s, then 20.0 s");
+  says("Waits that appear elsewhere");
+  says("late-receiver: 0 s, then 120 s");
+
+  const Json json = what_if_json(solver.sample.experiment(), answer);
+  CHECK(json["run_s"] == 1000.0);
+  CHECK(json["predicted_s"] == 790.0);
+  CHECK(json["waiting_s"] == 1710.0);
+  CHECK(json["predicted_waiting_s"] == 140.0);
+  REQUIRE(json["changes"].size() == 3);
+  CHECK(json["changes"][0]["pattern"] == "wait-at-nxn");
+  CHECK(json["changes"][0]["before_s"] == 1500.0);
+  CHECK(json["changes"][0]["after_s"] == 20.0);
+  CHECK(json["changes"][0]["path"].is_array());
+}
+
+TEST_CASE("what-if: code is found by path or id, with all that it calls; communication is none") {
+  const views::testing::SolverSample solver;
+  Invocation invocation;
+  invocation.removed = {"cg_iterate/spmv"};
+  invocation.sped_up = {"cg_iterate=1.5"};
+  invocation.ranks = "3,7";
+  const merge::WhatIfQuestion question = what_if_question(solver.sample, invocation);
+  REQUIRE(question.changes.size() == 2);
+  CHECK(question.changes[0].kind == Kind::remove);
+  REQUIRE(question.changes[0].where.size() == 1);
+  CHECK(question.changes[0].where[0].first == solver.spmv);
+  CHECK(question.changes[1].kind == Kind::speed_up);
+  CHECK(question.changes[1].factor == 1.5);
+  CHECK(question.ranks == std::vector<std::int32_t>{3, 7});
+
+  const auto refuses = [&](const Invocation& wrong) { CHECK_THROWS(what_if_question(solver.sample, wrong)); };
+  Invocation wrong;
+  wrong.removed = {"MPI_Allreduce"};
+  refuses(wrong);
+  wrong.removed = {"nowhere"};
+  refuses(wrong);
+  wrong.removed = {};
+  for (const char* text : {"spmv", "spmv=", "spmv=fast", "spmv=0", "spmv=-2", "=2"}) {
+    wrong.sped_up = {text};
+    CHECK_THROWS_AS(what_if_question(solver.sample, wrong), UsageError);
+  }
+}
+
+TEST_CASE("what-if: a run without a trace, or without its directory, says what to do") {
+  const views::testing::SolverSample solver;
+  CHECK_THROWS_WITH(run(solver.sample, {"what-if", "--remove", "spmv"}), Catch::Contains("--trace"));
+}
+
+}  // namespace culprit::viewer::testing

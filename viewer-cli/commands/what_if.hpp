@@ -1,0 +1,25 @@
+#pragma once
+
+#include "merge/what_if.hpp"
+#include "request/command_line.hpp"
+#include "text/frame_json.hpp"
+#include "text/screen.hpp"
+#include "views/source.hpp"
+
+#include <ostream>
+
+// What the run would be with other work (`what-if`), by a replay of its time lines.
+namespace culprit::viewer {
+
+/// The question of an invocation, in contexts of its database; throws UsageError or CommandError.
+merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation);
+
+void write_what_if(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                   const Invocation& invocation, const merge::WhatIfAnswer& answer);
+Json what_if_json(const database::Contents& experiment, const merge::WhatIfAnswer& answer);
+
+/// Replays the measurement that the database was made from, and writes what was asked for.
+void run_what_if(std::ostream& out, const Screen& screen, const views::Source& source,
+                 const Invocation& invocation);
+
+}  // namespace culprit::viewer
