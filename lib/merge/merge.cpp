@@ -3,16 +3,13 @@
 #include "cct/message.hpp"
 #include "database/writer.hpp"
 #include "exchange/message_exchange.hpp"
-#include "merge/attribution/attribute.hpp"
-#include "merge/attribution/recover_structure.hpp"
 #include "merge/attribution/roles.hpp"
 #include "merge/attribution/sources.hpp"
 #include "merge/diagnosis/diagnose.hpp"
 #include "merge/diagnosis/summarize.hpp"
-#include "merge/idleness/waiting.hpp"
+#include "merge/first_pass.hpp"
 #include "merge/input/divide.hpp"
 #include "merge/input/lost_files.hpp"
-#include "merge/input/marker.hpp"
 #include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
 #include "merge/time_lines_of.hpp"
@@ -62,33 +59,6 @@ IdleRules check_request(exchange::Communicator& comm, const Options& options) {
   return rules;
 }
 
-/// Collective: checks that there is something to merge.
-void check_survey(exchange::Communicator& comm, const Survey& survey, const Options& options) {
-  together(comm, [&] {
-    if (comm.rank() != 0) return;
-    if (survey.processes.empty()) {
-      throw std::runtime_error("reading: " + options.measurement.string() +
-                               ": no readable measurement (first: " + survey.problems.at(0) + ")");
-    }
-    const bool sampled = std::ranges::any_of(survey.shared.tree.nodes(), [](const cct::Node& node) {
-      return node.frame.kind == cct::FrameKind::sample || node.frame.kind == cct::FrameKind::call;
-    });
-    if (!sampled) {
-      throw std::runtime_error(
-          "reading: " + options.measurement.string() +
-          ": no samples were recorded (did the program end at once? it must run for more than a "
-          "few sampling periods of 5 ms)");
-    }
-  });
-}
-
-std::set<std::string> executables_of(const ProcessTable& processes) {
-  std::set<std::string> paths;
-  for (const auto& launch : processes.launches()) paths.insert(launch->executable.path);
-  paths.erase("");
-  return paths;
-}
-
 /// Collective: ends the tiles; the values in them by thread.
 const database::TileValues& end_tiles(database::Writer& writer, const Shape& shape) {
   std::vector<database::ContextId> parents;
@@ -122,14 +92,6 @@ void broadcast(exchange::Communicator& comm, Outcome& outcome) {
   for (auto left = message.value<std::uint64_t>(); left != 0; --left)
     outcome.problems.push_back(message.text());
 }
-
-/// What code was sampled, and who ran it. Rank 0's; every rank has `structure` and `shape`.
-struct SampledCode {
-  RecoveredStructure structure;
-  Attribution attribution;
-  Roles roles;
-  Shape shape;
-};
 
 /// Rank 0, which gives up the attribution and the summaries: everything that the database says beside values,
 /// summaries, blame and locations.
@@ -184,16 +146,6 @@ std::vector<std::string> vain_segments(const Options& options, const Shape& shap
   return lines;
 }
 
-/// The directory of the database.
-std::filesystem::path place_of(const Options& options) {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(options.output).parent_path());
-}
-
-/// Where what does not fit into memory may go: beside the database, which will need room there as well.
-std::filesystem::path place_for_spills(const Options& options) {
-  return options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path();
-}
-
 /// Rank 0: copies the sources that the experiment names. Returns who may read all that it was made from.
 files::Readership add_sources(const Options& options, const Provenance& provenance, const Survey& survey,
                               database::Experiment& experiment, std::vector<std::string>& problems) {
@@ -210,49 +162,6 @@ files::Readership add_sources(const Options& options, const Provenance& provenan
   readership.restrict_to(sources.readership);
   if (!sources.problem.empty()) problems.push_back(std::move(sources.problem));
   return readership;
-}
-
-/// Collective: the first pass, over all files but those that are lost.
-Survey survey_rest(exchange::Communicator& comm, const Options& options, const Lost& lost,
-                   const Progress& progress, Provenance& provenance) {
-  InputFiles files = divide(comm, options.measurement, place_of(options), provenance);
-  if (!lost.empty()) files = files.without(lost);
-  Phase reading(comm, progress, "reading", files.size());
-  Survey found = survey(comm, files, place_for_spills(options), [&] { reading.step(); });
-  if (comm.rank() == 0) {
-    found.unreadable += lost.size();
-    for (const auto& [path, why] : lost) found.problems.push_back(why);
-  }
-  together(comm, [&] {
-    if (comm.rank() != 0) return;
-    const std::string problem = marker_problem(options.measurement, found.run);
-    if (!problem.empty()) found.problems.push_back(problem);
-  });
-  return found;
-}
-
-/// Collective: rank 0 attributes the tree of the first pass, and sends the others its shape.
-SampledCode recover_code(exchange::Communicator& comm, const Options& options, const IdleRules& rules,
-                         const Survey& found, const Progress& progress) {
-  Phase recovering(comm, progress, "structure", found.shared.modules.size());
-  std::vector<Place> routines;
-  together(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
-  SampledCode code{.structure = recover_structure(comm, found.shared, routines, options.loops,
-                                                  options.structure_cache, [&] { recovering.step(); }),
-                   .attribution = {},
-                   .roles = {},
-                   .shape = {}};
-  together(comm, [&] {
-    if (comm.rank() != 0) return;
-    code.attribution = attribute(found.shared, code.structure, rules, options.replace_prefix);
-    const auto waiting = find_waiting(code.attribution, rules, executables_of(found.processes));
-    code.shape =
-        shape_of(code.attribution, waiting, {.events = further_events(found.processes), .traced = {}});
-    code.shape.segments = chosen_segments(code.attribution, options.segments);
-    code.roles = find_roles(found.processes, found.shared.modules, code.structure);
-  });
-  broadcast(comm, code.shape);
-  return code;
 }
 
 struct TracedRun {
@@ -318,7 +227,6 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   // First pass: which processes are there, and which contexts?
   Provenance provenance;
   const Survey found = survey_rest(comm, options, lost, progress, provenance);
-  check_survey(comm, found, options);
   SampledCode code = recover_code(comm, options, rules, found, progress);
   Shape& shape = code.shape;
 

@@ -1,30 +1,15 @@
 #pragma once
 
-#include "blame/blame.hpp"
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/input/together.hpp"
+#include "merge/options.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace culprit::merge {
-
-struct Options {
-  std::filesystem::path measurement;                                ///< the directory
-  std::filesystem::path output;                                     ///< the database file
-  bool force = false;                                               ///< replace an existing database
-  std::vector<std::pair<std::string, std::string>> replace_prefix;  ///< source paths, first match wins
-  std::filesystem::path idle_rules;                                 ///< empty: the built-in rules
-  blame::Options blame;
-  bool loops = true;
-  bool sources = true;                    ///< copy sources into the database
-  std::filesystem::path structure_cache;  ///< where recovered structure is kept for later; empty: nowhere
-  std::vector<std::string> segments;      ///< further procedures whose variation over time is wanted
-  bool dry_run = false;
-};
 
 /// What happened, for the tool's messages and exit status. On every rank.
 struct Outcome {

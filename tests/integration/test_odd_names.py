@@ -38,7 +38,7 @@ COMMANDS = [
     ["critical-path"], ["hotspots"], ["variation"], ["communication"], ["efficiency"], ["info"],
 ]
 NO_CSV = {"report", "efficiency", "info"}
-EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "pprof"]
+EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "pprof", "firefox", "perfetto"]
 
 
 def run(command, **options):
@@ -165,19 +165,25 @@ class Measured(OddNames):
             words = [os.fsencode(harness.VIEWER), database, b"export", form.encode()]
             status, out, err = run(words)
             self.assertEqual(status, 0, (form, err))
-            if form == "pprof":
-                data = gzip.decompress(out)
+            if form in ("pprof", "perfetto"):
+                data = gzip.decompress(out) if form == "pprof" else out
                 for piece in (TERMINAL, LINES, DIRECTIONS, NO_UTF8):
                     self.assertNotIn(piece, data)
             else:
                 self.check(out, f"export {form}")
-            if form in ("speedscope", "caliper", "json"):
+            if form in ("speedscope", "caliper", "json", "firefox"):
                 json.loads(out)
             path = self.folder + b"/exported"
             status, _, err = run([*words, b"-o", path])
             self.assertEqual(status, 0, err)
             with open(path, "rb") as file:
                 self.assertEqual(file.read(), out, form)
+        archive = self.folder + b"/archive"
+        status, _, err = run([os.fsencode(harness.VIEWER), database, b"export", b"otf2", b"-o", archive])
+        self.assertEqual(status, 0, err)
+        status, out, err = run([b"otf2-print", b"--show-global-defs", archive + b"/traces.otf2"])
+        self.assertEqual((status, err), (0, b""))
+        self.check(out, "otf2-print")
         _, out, _ = run([os.fsencode(harness.VIEWER), database, b"export", b"collapsed"])
         for line in out.decode().splitlines():
             self.assertRegex(line, r"^[^;]+(;[^;]+)* \d+$")

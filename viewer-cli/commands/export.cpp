@@ -1,8 +1,13 @@
 #include "commands/export.hpp"
 
+#include "export/firefox.hpp"
 #include "export/hatchet.hpp"
+#include "export/otf2.hpp"
+#include "export/perfetto.hpp"
 #include "export/pprof.hpp"
 #include "export/stacks.hpp"
+#include "export/time_lines.hpp"
+#include "files/new_directory.hpp"
 #include "files/new_file.hpp"
 #include "files/write_failure.hpp"
 #include "print/output.hpp"
@@ -52,10 +57,42 @@ void write_table(std::ostream& out, const views::Source& source, const Invocatio
   }
 }
 
+/// Beside what is written.
+fs::path place_for_spills(const Invocation& invocation) {
+  if (invocation.output.empty() || invocation.output == "-") return {};
+  return fs::absolute(invocation.output).parent_path();
+}
+
+TimeLineRequest time_lines_of(const Invocation& invocation, std::string_view format) {
+  return {.given = invocation.database,
+          .format = format,
+          .directory = place_for_spills(invocation),
+          .quiet = invocation.quiet};
+}
+
+void write_firefox(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  TimeLineRequest request = time_lines_of(invocation, "firefox");
+  request.required = false;
+  if (invocation.metric.empty() &&
+      with_time_lines(source, request, [&](const RunLines& lines) { write_firefox(out, lines); }))
+    return;
+  write_firefox_profile(out, views::Figures(source), stack_column(source, invocation));
+}
+
+void write_perfetto(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  TimeLineRequest request = time_lines_of(invocation, "perfetto");
+  request.arrows = true;
+  with_time_lines(source, request, [&](const RunLines& lines) { write_perfetto(out, lines); });
+}
+
 void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation) {
   const views::Figures figures(source);
   if (invocation.export_format == ExportFormat::pprof) {
     write_pprof(file, figures, stack_column(source, invocation));
+    return;
+  }
+  if (invocation.export_format == ExportFormat::perfetto) {
+    write_perfetto(file, source, invocation);
     return;
   }
   print::TextStream out(file);
@@ -76,7 +113,12 @@ void write_export(std::ostream& file, const views::Source& source, const Invocat
     case ExportFormat::json:
       write_table(out, source, invocation);
       break;
+    case ExportFormat::firefox:
+      write_firefox(out, source, invocation);
+      break;
     case ExportFormat::pprof:
+    case ExportFormat::perfetto:
+    case ExportFormat::otf2:
       break;
   }
   out.flush();
@@ -119,13 +161,36 @@ void write_file(const fs::path& target, const views::Source& source, const Invoc
   files::Readership readers;
   readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
   made.finish(readers);
-  if (invocation.export_format == ExportFormat::speedscope) warn_of_browsers(target);
+  if (invocation.export_format == ExportFormat::speedscope ||
+      invocation.export_format == ExportFormat::firefox)
+    warn_of_browsers(target);
+}
+
+/// A directory gets its name once it is complete; one that is there already is not replaced.
+void write_archive(const views::Source& source, const Invocation& invocation) {
+  require_otf2();
+  if (invocation.output.empty() || invocation.output == "-")
+    throw UsageError("export: otf2 writes a directory (name one with -o)");
+  fs::path target = fs::path(invocation.output).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(target, ignored)))
+    throw CommandError("export: " + invocation.output +
+                       ": already exists (remove it, or name another directory with -o)");
+  with_time_lines(source, time_lines_of(invocation, "otf2"), [&](const RunLines& lines) {
+    files::NewDirectory made(target);
+    write_otf2(made.path(), lines);
+    files::Readership readers;
+    readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
+    made.finish(readers);
+  });
 }
 
 }  // namespace
 
 void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
-  if (invocation.output.empty() || invocation.output == "-") {
+  if (invocation.export_format != ExportFormat::otf2 &&
+      (invocation.output.empty() || invocation.output == "-")) {
     write_export(out, source, invocation);
     return;
   }
@@ -133,7 +198,11 @@ void run_export(std::ostream& out, const views::Source& source, const Invocation
   std::error_code ignored;
   const bool special = fs::exists(target, ignored) && !fs::is_regular_file(target, ignored);
   try {
-    (special ? write_special : write_file)(target, source, invocation);
+    if (invocation.export_format == ExportFormat::otf2) {
+      write_archive(source, invocation);
+    } else {
+      (special ? write_special : write_file)(target, source, invocation);
+    }
   } catch (const files::WriteFailure& failure) {
     throw CommandError("export: " + invocation.output + ": " + failure.why());
   }

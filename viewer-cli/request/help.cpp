@@ -348,6 +348,10 @@ usage: viewer-cli DB|DIR export FORMAT [options]
      R"help(collapsed counts whole microseconds (or the metric's own unit), the rank first: rank_3;main;solve 1200.
 pprof holds all metrics, labelled by rank, thread and role: pprof -tagfocus 'rank=^3$', -tagroot rank; it has no
 loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code and loops.
+
+otf2 and perfetto hold each event of a run that was measured with --trace, firefox samples and waits (without
+a trace the profile alone). They read the measurement directory, which must still be there. otf2 is a directory,
+which -o names and which must not exist.
 )help"},
     {"info",
      R"help(What was run, where, when and how, and how good the data is.

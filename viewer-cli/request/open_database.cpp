@@ -5,49 +5,22 @@
 #include "merge/merge.hpp"
 #include "print/output.hpp"
 #include "print/text.hpp"
+#include "request/progress_line.hpp"
 #include "structure/structure.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 namespace culprit::viewer {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kBetweenProgress{200};
 constexpr std::size_t kProblemsListed = 20;
-
-/// One line on the terminal that is overwritten and erased at the end.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool shown) : shown_(shown) {}
-  ~ProgressLine() {
-    if (drawn_) print::show_progress("");
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void update(const char* phase, std::uint64_t done, std::uint64_t total) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!shown_ || now - last_ < kBetweenProgress) return;
-    last_ = now;
-    drawn_ = true;
-    print::show_progress(total == 0 ? fmt::format("merging: {}", phase)
-                                    : fmt::format("merging: {} {} of {}", phase, done, total));
-  }
-
- private:
-  bool shown_;
-  bool drawn_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 void print_problems(const merge::Outcome& outcome) {
   const std::size_t listed = std::min(outcome.problems.size(), kProblemsListed);
@@ -68,7 +41,7 @@ bool merge_directory(const fs::path& directory, const fs::path& output, bool qui
   options.structure_cache = structure::default_cache();
   merge::Outcome outcome;
   {
-    ProgressLine line(!quiet && ::isatty(STDERR_FILENO) != 0);
+    ProgressLine line("merging", quiet);
     const auto cores = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
     exchange::run_on_threads(cores, [&](exchange::Communicator& comm) {
       const bool first = comm.rank() == 0;

@@ -30,7 +30,7 @@ class TracedProcess final : public waits::ProcessTrace {
   TracedProcess(const measurement::ProcessInfo& process, const std::string& path,
                 std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events,
                 std::map<std::string, std::string>& broken_off)
-      : rank_(process.rank.value()),
+      : rank_(process.rank.value_or(-1)),
         trace_(path),
         broken_off_(broken_off),
         clock_(trace_.clocks()),
@@ -102,24 +102,25 @@ class Opening {
  public:
   Opening(const cct::SharedTree& shared, const Shape& shape) : shape_(shape) { tree_.unite(shared); }
 
-  void open(const std::string& measured, std::size_t threads) {
+  /// Adds the process to `to`, unless it is none of those that are asked for.
+  void open(const std::string& measured, std::size_t threads, bool ranks, TimeLines& to) {
     const std::string path = trace::trace_path(measured).string();
     if (!std::filesystem::exists(path)) return;
     try {
       measurement::Measurement& file = reader_.read(measured);
-      // Nobody can have waited for it in MPI; and what a rank forked must not stand for the rank.
-      if (!file.process.rank || file.process.forked) return;
+      // Nobody can have waited for others in MPI; and what a rank forked must not stand for the rank.
+      const bool is_rank = file.process.rank.has_value() && !file.process.forked;
+      if (is_rank != ranks) return;
+      if (!is_rank) file.process.rank.reset();
       drop_own_frames(file);
       auto process = std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
-                                                     number_events(file.process), *result_.broken_off);
-      if (process->stopped()) ++result_.stopped;
-      result_.processes.push_back(std::move(process));
+                                                     number_events(file.process), *to.broken_off);
+      if (process->stopped()) ++to.stopped;
+      to.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
-      result_.problems.push_back(path + ": " + error.what() + "; this time line is not used");
+      to.problems.push_back(path + ": " + error.what() + "; this time line is not used");
     }
   }
-
-  TimeLines take() { return std::move(result_); }
 
  private:
   /// Of a process's events beside REALTIME, their places among the run's.
@@ -151,16 +152,31 @@ class Opening {
   cct::TreeUnion tree_;
   FileModules modules_;
   measurement::Reader reader_;
-  TimeLines result_;
 };
 
 }  // namespace
 
 TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape) {
   if (!partition.traced()) return {};
+  TimeLines lines;
   Opening opening(shared, shape);
-  partition.for_each_traced([&](const char* path, std::uint32_t threads) { opening.open(path, threads); });
-  return opening.take();
+  partition.for_each_traced(
+      [&](const char* path, std::uint32_t threads) { opening.open(path, threads, true, lines); });
+  return lines;
+}
+
+struct OtherTimeLines::State {
+  State(const cct::SharedTree& shared, const Shape& shape) : opening(shared, shape) {}
+  Opening opening;
+};
+
+OtherTimeLines::OtherTimeLines(const cct::SharedTree& shared, const Shape& shape)
+    : state_(std::make_unique<State>(shared, shape)) {}
+
+OtherTimeLines::~OtherTimeLines() = default;
+
+void OtherTimeLines::open(const std::string& measured, std::size_t threads, TimeLines& to) {
+  state_->opening.open(measured, threads, false, to);
 }
 
 }  // namespace culprit::merge

@@ -5,6 +5,7 @@
 #include "merge/values/values.hpp"
 #include "waits/timeline/process_trace.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,5 +29,21 @@ struct TimeLines {
 /// events by the places in `shape.columns`. A trace that cannot be read is left out and reported; one that
 /// breaks off is used as far as it goes, and reported once it was read.
 TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape);
+
+/// The traces of processes that are no rank, which no analysis looks at: one after the other, as above.
+class OtherTimeLines {
+ public:
+  OtherTimeLines(const cct::SharedTree& shared, const Shape& shape);
+  ~OtherTimeLines();
+  OtherTimeLines(const OtherTimeLines&) = delete;
+  OtherTimeLines& operator=(const OtherTimeLines&) = delete;
+
+  /// Adds the process with this measurement to `to`, if it is no rank and has a trace that can be read.
+  void open(const std::string& measured, std::size_t threads, TimeLines& to);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace culprit::merge

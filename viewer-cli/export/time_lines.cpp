@@ -1,0 +1,158 @@
+// Finds the measurement that a database was made from, reads its time lines, and makes sure that both speak
+// of the same call paths.
+#include "export/time_lines.hpp"
+
+#include "exchange/threads.hpp"
+#include "print/output.hpp"
+#include "print/text.hpp"
+#include "request/errors.hpp"
+#include "request/progress_line.hpp"
+#include "structure/structure.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace culprit::viewer {
+namespace {
+
+namespace fs = std::filesystem;
+using database::ContextId;
+using database::ContextKind;
+
+[[noreturn]] void refuse(const TimeLineRequest& request, const std::string& what, const std::string& why) {
+  throw CommandError("export: " + std::string(request.format) + ": " + what + ": " + why);
+}
+
+/// The measurement: what was given, or the directory beside a database that is called like it, without `.db`.
+/// Empty: it is not there.
+fs::path find_measurement(const views::Source& source, const TimeLineRequest& request) {
+  std::error_code ignored;
+  if (fs::is_directory(request.given, ignored)) return request.given;
+  fs::path beside = source.file();
+  if (beside.extension() != ".db") return {};
+  beside.replace_extension();
+  return fs::is_directory(beside, ignored) ? beside : fs::path();
+}
+
+/// Why there is nothing to export.
+[[noreturn]] void refuse_without_trace(const TimeLineRequest& request) {
+  refuse(request, request.given,
+         "the run was measured without a trace (measure it with hpcrun-lite --trace)");
+}
+
+/// Whether the measurement's call paths are the database's, so that both number them alike. Files may differ:
+/// the database may have been merged with other prefixes of their paths.
+bool has_same_paths(const database::Contents& experiment, const merge::Replay& replay) {
+  const std::vector<database::Context>& contexts = replay.contexts();
+  if (contexts.size() != experiment.contexts.size()) return false;
+  for (ContextId id = 0; id < contexts.size(); ++id) {
+    const database::Context& one = experiment.contexts[id];
+    const database::Context& other = contexts[id];
+    if (one.parent != other.parent || one.kind != other.kind || one.line != other.line) return false;
+    if (experiment.strings[one.name] != print::spelled(replay.strings()[other.name])) return false;
+  }
+  return true;
+}
+
+enum class Outcome : std::uint8_t { done, no_lines, other_paths };
+
+/// All but what `work` does; `loops`: whether merging looks for them.
+Outcome replay_lines(const views::Source& source, const TimeLineRequest& request, const fs::path& measurement,
+                     bool loops, const std::function<void(const RunLines&)>& work) {
+  ProgressLine line("reading", request.quiet);
+  Outcome outcome = Outcome::done;
+  exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
+    merge::Replay replay(
+        comm,
+        {.measurement = measurement,
+         .loops = loops,
+         .structure_cache = structure::default_cache(),
+         .directory = request.directory,
+         .arrows = request.arrows},
+        [&](const char* phase, std::uint64_t done, std::uint64_t total) { line.update(phase, done, total); });
+    const database::Contents& experiment = source.experiment();
+    if (replay.run_id() != experiment.run.run_id)
+      refuse(request, print::spelled(measurement.string()),
+             "is another run than " + request.given + " (give the directory in place of the database)");
+    outcome = replay.lines().empty()               ? Outcome::no_lines
+              : has_same_paths(experiment, replay) ? Outcome::done
+                                                   : Outcome::other_paths;
+    if (outcome != Outcome::done) return;
+    work(RunLines(experiment, replay,
+                  [&](std::uint64_t done, std::uint64_t total) { line.update("time line", done, total); }));
+    for (const std::string& problem : replay.problems()) print::complain("viewer-cli", problem);
+  });
+  return outcome;
+}
+
+}  // namespace
+
+RunLines::RunLines(const database::Contents& experiment, merge::Replay& replay,
+                   std::function<void(std::uint64_t, std::uint64_t)> progress)
+    : experiment_(experiment), replay_(replay), progress_(std::move(progress)) {}
+
+bool is_shown_over_time(const database::Contents& experiment, const database::Context& frame) {
+  const bool without_place = frame.kind == ContextKind::loop && experiment.strings[frame.file].empty();
+  return (frame.flags & database::kStartUp) == 0 && !without_place;
+}
+
+bool RunLines::is_shown(ContextId frame) const {
+  return is_shown_over_time(experiment_, experiment_.contexts[frame]);
+}
+
+std::string RunLines::name_of(ContextId context) const {
+  return views::label(views::frame_of(experiment_, experiment_.contexts[context]));
+}
+
+views::Frame RunLines::call_site(ContextId call) const {
+  ContextId at = experiment_.contexts[call].parent;
+  for (; at != database::kNone; at = experiment_.contexts[at].parent) {
+    const database::Context& context = experiment_.contexts[at];
+    if (context.kind == ContextKind::call) return views::frame_of(experiment_, context);
+    if (context.kind == ContextKind::procedure || context.kind == ContextKind::inlined) break;
+  }
+  return {};
+}
+
+std::int64_t RunLines::realtime_ns(std::uint64_t ns) const {
+  const std::uint64_t start = experiment_.locations.size() == 0 ? 0 : experiment_.locations[0].start_ns;
+  return experiment_.run.start_realtime_ns + static_cast<std::int64_t>(ns - start);
+}
+
+void RunLines::run(std::size_t line, merge::LineEvents& events) const {
+  progress_(line, replay_.lines().size());
+  replay_.run(line, events);
+}
+
+bool with_time_lines(const views::Source& source, const TimeLineRequest& request,
+                     const std::function<void(const RunLines&)>& work) {
+  const database::Contents& experiment = source.experiment();
+  // Of processes that are no rank, the database does not know.
+  const bool traced = experiment.trace().traced > 0;
+  if (!traced && experiment.run.ranks > 0) {
+    if (request.required) refuse_without_trace(request);
+    return false;
+  }
+  const fs::path measurement = find_measurement(source, request);
+  if (measurement.empty() && !traced && !request.required) return false;
+  if (measurement.empty())
+    refuse(
+        request, request.given,
+        "single events are in the measurement directory, which is not beside it (give the directory in place "
+        "of the database)");
+  for (const bool loops : {true, false}) {
+    const Outcome outcome = replay_lines(source, request, measurement, loops, work);
+    if (outcome == Outcome::done) return true;
+    if (outcome == Outcome::other_paths) continue;
+    if (request.required) refuse_without_trace(request);
+    return false;
+  }
+  refuse(request, print::spelled(measurement.string()),
+         "its call paths are not those of " + request.given +
+             ": programs or their debug information changed, or it was merged with options (merge it anew: "
+             "prof-mpi --force " +
+             print::shell_path(measurement.string()) + ')');
+}
+
+}  // namespace culprit::viewer
