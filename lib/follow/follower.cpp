@@ -61,7 +61,8 @@ struct Follower::Process {
   bool looked = true;                      ///< at this look already
   bool in_interval = false;                ///< what it gained was in the interval
   bool ended = false, gone = false;
-  bool died = false;  ///< as far as was asked; it has written nothing since
+  bool died = false;                     ///< as far as was asked; it has written nothing since
+  measurement::Schedule before, latest;  ///< of its main thread, as it was seen at two times
   std::uint64_t heartbeat_ns = 0;
   steady_clock::time_point beat = steady_clock::now();  ///< when that was seen first
 
@@ -176,6 +177,10 @@ void Follower::look_at(Process& process) {
     process.heartbeat_ns = process.watch.process().heartbeat_ns;
     process.beat = steady_clock::now();
     process.died = false;
+  }
+  for (const measurement::WatchedThread& thread : process.watch.threads()) {
+    if (thread.ordinal != 0 || thread.schedule == process.latest) continue;
+    process.before = std::exchange(process.latest, thread.schedule);
   }
   const std::vector<measurement::Module>& modules = process.watch.modules();
   for (std::size_t i = process.modules.size(); i < modules.size(); ++i)
@@ -320,10 +325,34 @@ std::vector<ProcessLabel> Follower::labels() const {
                       .start_ns = known.start_realtime_ns,
                       .ended = process->ended,
                       .died = process->died,
-                      .silent = now - process->beat > kSilent});
+                      .silent = now - process->beat > kSilent,
+                      .silent_s = seconds(now - process->beat),
+                      .here = process->watch.host() == host_});
   }
   drop_double_ranks(labels);
   return labels;
+}
+
+/// Of ranks, where there are any, that have not ended.
+std::string Follower::machine(const std::vector<ProcessLabel>& processes, bool lately) const {
+  const bool ranks = std::ranges::any_of(processes, [](const ProcessLabel& each) { return each.rank >= 0; });
+  std::vector<Scheduling> threads;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Process& process = *processes_[i];
+    if ((ranks && processes[i].rank < 0) || process.ended || process.died || !process.latest.known())
+      continue;
+    const auto gained = [&](std::uint64_t measurement::Schedule::*field) {
+      const std::uint64_t before = lately ? process.before.*field : 0;
+      return process.latest.*field - std::min(before, process.latest.*field);
+    };
+    threads.push_back({.rank = processes[i].rank,
+                       .host = print::spelled(process.watch.host()),
+                       .ran_ns = gained(&measurement::Schedule::ran_ns),
+                       .runnable_ns = gained(&measurement::Schedule::runnable_ns),
+                       .processors = process.latest.processors,
+                       .allowed = process.watch.process().processors});
+  }
+  return machine_in_words(threads);
 }
 
 Summary Follower::summary() {
@@ -334,9 +363,10 @@ Summary Follower::summary() {
     if (known.now_ns > known.start_ns)
       summary.run_s = std::max(summary.run_s, static_cast<double>(known.now_ns - known.start_ns) / kSecond);
   }
-  const std::vector<ProcessLabel> processes = labels();
-  summary.interval = summarize(interval_, processes, tree_, interval_s_);
-  summary.whole = summarize(whole_, processes, tree_, summary.run_s);
+  std::vector<ProcessLabel> processes = labels();
+  summary.interval = summarize(interval_, processes, tree_, interval_s_, machine(processes, true));
+  for (ProcessLabel& each : processes) each.silent_s = 0;  // is said of the interval
+  summary.whole = summarize(whole_, processes, tree_, summary.run_s, machine(processes, false));
   summary.iterations = iterations_.rate();
   if (summary.iterations && summary.iterations->inferred)
     summary.iterations_at = in_words(tree_.spots()[summary.iterations->spot], code_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "follow/machine.hpp"
 #include "follow/summary.hpp"
 #include "measurement/watch_live.hpp"
 #include "stuck/look.hpp"
@@ -57,6 +58,7 @@ class Follower {
   void ask_who_lives();
   void take_lives(const stuck::Picture& picture);
   [[nodiscard]] std::vector<ProcessLabel> labels() const;
+  [[nodiscard]] std::string machine(const std::vector<ProcessLabel>& processes, bool lately) const;
 
   std::filesystem::path directory_;
   std::string host_;

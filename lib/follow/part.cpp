@@ -15,6 +15,8 @@ namespace {
 constexpr double kLittle = 0.1;
 /// So much further apart are the shares of ranks that wait and of ranks that are waited for.
 constexpr double kApart = 0.2;
+/// Below this share, what waiting ranks do besides is not worth one either.
+constexpr double kRest = 0.05;
 /// As much time without a processor explains what is slow.
 constexpr double kStarved = 0.15;
 
@@ -99,6 +101,26 @@ std::string waiting_in(const Part& part, const std::vector<const RankRow*>& rows
   return hot == nullptr ? "" : " in " + hot->text;
 }
 
+/// Whoever died, or has written nothing for a while. Of a process on another host nobody knows more.
+std::string who_is_gone(const Part& part) {
+  std::vector<const RankRow*> died, silent;
+  double longest = 0;
+  bool here = true;
+  for (const RankRow& row : part.ranks) {
+    if (row.state == State::died) died.push_back(&row);
+    if (row.state != State::silent || row.silent_s <= 0) continue;
+    silent.push_back(&row);
+    here = here && row.here;
+    longest = std::max(longest, row.silent_s);
+  }
+  std::string text = died.empty() ? "" : subject(died) + " died";
+  if (silent.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + subject(silent) + verb(silent, " has", " have") +
+         " written nothing for " + stuck::span_of_time(longest) +
+         (here ? ": stopped, or without a processor"
+               : ": stopped, dead, or " + verb(silent, "its", "their") + " host does not answer");
+}
+
 }  // namespace
 
 const char* name_of(State state) {
@@ -118,15 +140,16 @@ std::string diagnose(const Part& part) {
   for (const RankRow& row : part.ranks) {
     if (row.seconds > 0 && row.state != State::ended && row.state != State::died) rows.push_back(&row);
   }
-  if (rows.empty()) return "nothing ran";
+  const std::string gone = who_is_gone(part);
+  if (rows.empty()) return gone.empty() ? "nothing ran" : gone;
   const double starved = part.share[index_of(State::no_processor)];
-  std::string text;
-  if (starved >= kStarved) {
+  std::string text = gone + (gone.empty() ? "" : "; ") + part.machine + (part.machine.empty() ? "" : "; ");
+  if (starved >= kStarved && part.machine.empty()) {
     std::vector<const RankRow*> without;
     std::ranges::copy_if(rows, std::back_inserter(without),
                          [](const RankRow* row) { return share_of(*row, State::no_processor) >= kStarved; });
-    text = subject(without) + verb(without, " has", " have") + " no processor for " +
-           percent(mean(without, State::no_processor)) + " of the time; ";
+    text += subject(without) + verb(without, " has", " have") + " no processor for " +
+            percent(mean(without, State::no_processor)) + " of the time; ";
   }
   double least = 1, most = 0;
   for (const RankRow* const row : rows) {
@@ -138,8 +161,9 @@ std::string diagnose(const Part& part) {
   for (const RankRow* const row : rows)
     (share_of(*row, State::wait) < (least + most) / 2 ? late : waiting).push_back(row);
   if (most - least < kApart || late.empty()) {
-    return text + "all ranks wait, " + percent(mean(rows, State::wait)) + " of their time, most of it" +
-           waiting_in(part, rows) + "; else they " + doing(part, rows);
+    const double waited = mean(rows, State::wait);
+    return text + "all ranks wait, " + percent(waited) + " of their time, most of it" +
+           waiting_in(part, rows) + (waited > 1 - kRest ? "" : "; else they " + doing(part, rows));
   }
   return text + subject(late) + " " + doing(part, late) + " while " + subject(waiting) +
          verb(waiting, " waits", " wait") + waiting_in(part, waiting) + " (" +

@@ -37,6 +37,8 @@ struct RankRow {
   std::uint64_t key = 0;   ///< of its measurement: no other has it, though host and pid be the same
   State state = State::silent;
   double seconds = 0;
+  double silent_s = 0;                  ///< where it is silent: since it wrote last; 0: not to be said
+  bool here = false;                    ///< its process is one of this host
   std::array<double, kShares> share{};  ///< of its seconds, by State; the main thread's
   std::string at;                       ///< where it spent most of what it mostly did
 };
@@ -58,7 +60,8 @@ struct Part {
   std::array<double, kShares> share{};  ///< of all ranks' time
   std::vector<RankRow> ranks;           ///< by rank; processes that are no ranks only where there are none
   std::vector<HotSpot> hot;             ///< work, then waits, the largest first
-  std::string diagnosis;                ///< a sentence
+  std::string machine;                  ///< what the machine does to the run (machine.hpp); empty: nothing
+  std::string diagnosis;                ///< a sentence, which begins with that of the machine
 };
 
 /// Who works, waits, reads and writes, or has no processor, in one sentence without a full stop. Needs the

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace culprit::follow {
 namespace {
@@ -165,8 +166,9 @@ void drop_double_ranks(std::vector<ProcessLabel>& processes) {
 }
 
 Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, const LiveTree& tree,
-               double seconds) {
+               double seconds, std::string machine) {
   Part part;
+  part.machine = std::move(machine);
   part.seconds = seconds;
   const bool ranks = std::ranges::any_of(processes, [](const auto& each) { return each.rank >= 0; });
   std::array<double, kShares> total{};
@@ -182,6 +184,8 @@ Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, con
     }
     const State mostly = largest(spent);
     row.state = state_of(label, row.seconds, mostly);
+    row.here = label.here;
+    if (row.state == State::silent) row.silent_s = label.silent_s;
     if (row.seconds > 0) row.at = whereabouts(sums.of(i), mostly, tree);
     part.ranks.push_back(std::move(row));
   }

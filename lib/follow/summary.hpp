@@ -25,13 +25,16 @@ struct ProcessLabel {
   std::uint64_t key = 0;      ///< of its measurement
   std::int64_t start_ns = 0;  ///< CLOCK_REALTIME
   bool ended = false, died = false, silent = false;
+  double silent_s = 0;  ///< since it wrote last
+  bool here = false;    ///< on this host
 };
 
 /// Of several processes with one rank (what it was before an exec) the one that started last has it.
 void drop_double_ranks(std::vector<ProcessLabel>& processes);
 
-/// Makes a part of sums over `seconds`. `processes` in the order of the sums' numbers.
+/// Makes a part of sums over `seconds`. `processes` in the order of the sums' numbers; `machine`:
+/// Part::machine.
 Part summarize(const Sums& sums, const std::vector<ProcessLabel>& processes, const LiveTree& tree,
-               double seconds);
+               double seconds, std::string machine = {});
 
 }  // namespace culprit::follow

@@ -6,6 +6,7 @@
 #include "measurement/watch_live.hpp"
 
 #include "measurement/reading.hpp"
+#include "measurement/thread_sum.hpp"
 
 #include <algorithm>
 #include <array>
@@ -100,6 +101,9 @@ bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
   process_.now_ns = end_ns != 0 ? end_ns : mapped && fresh ? here_ns : process_.heartbeat_ns;
   const std::uint64_t lived = process_.now_ns - std::min(process_.start_ns, process_.now_ns);
   most_gained_ns_ = static_cast<std::int64_t>(std::min(lived, kMostGained - kLate) + kLate);
+  HostLoad load;
+  file.copy(offsetof(Header, host_load), reinterpret_cast<std::byte*>(&load), sizeof load);
+  process_.processors = load.allowed;
   const auto stops = start.word<layout::Stops>(offsetof(Header, stops));
   const std::uint64_t running =
       stops.since != 0 && stops.since < process_.now_ns ? stops.since : process_.now_ns;
@@ -180,6 +184,9 @@ void LiveWatch::look_at_thread(const InputFile& file, const std::vector<Block>& 
   ThreadHeader head = thread_header(file, blocks);
   if (head.used == 0) return;  // it is just being made
   thread.ordinal = head.ordinal;
+  if (head.schedule_changes % 2 == 0 && layout::schedule_sum(head) == 0 &&
+      head.schedule.processors.is_sound())
+    thread.schedule = head.schedule;
   if (!state.seen || head.changes != state.changes) {
     bool whole = false;
     for (int copies = 1; !whole; ++copies) {

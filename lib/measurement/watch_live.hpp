@@ -5,6 +5,7 @@
 #include "measurement/live_image.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/measurement.hpp"
+#include "measurement/schedule.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,7 @@ struct WatchedThread {
   std::vector<WatchedContext> contexts;  ///< parents first; later looks add some, and change none
   std::vector<Gain> gains;               ///< since the look before; at the first look since its start
   std::vector<CallCount> calls;          ///< of the main thread
+  Schedule schedule;                     ///< since its start, as the process saw it last, ever more rarely
 };
 
 /// What the header of a live measurement says at a look.
@@ -52,6 +54,7 @@ struct WatchedProcess {
   std::uint64_t heartbeat_ns = 0;  ///< likewise
   std::int64_t start_realtime_ns = 0;
   std::uint64_t iterations = 0;  ///< that the program marked
+  std::uint32_t processors = 0;  ///< of its host, that its control group may use; 0: unknown
   bool forked = false;
   EndReason end = EndReason::running;
 };

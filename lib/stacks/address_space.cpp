@@ -68,8 +68,14 @@ AddressSpace::AddressSpace(pid_t pid) : pid_(pid) {
 }
 
 bool AddressSpace::refresh() {
-  std::string text = read_text("/proc/" + std::to_string(pid_) + "/maps");
-  if (text == text_ || text.empty()) return false;
+  const std::string file = "/proc/" + std::to_string(pid_) + "/maps";
+  std::string text = read_text(file);
+  if (text.empty()) {
+    const files::Descriptor maps(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    error_ = maps.good() || errno == ENOENT || errno == ESRCH ? 0 : errno;
+    return false;
+  }
+  if (text == text_) return false;
   text_ = std::move(text);
   // The memory of before an exec stays that of before.
   memory_ =
@@ -137,6 +143,13 @@ std::optional<std::uint64_t> AddressSpace::word(std::uint64_t address) const {
   return value_at<std::uint64_t>(address);
 }
 
+bool AddressSpace::is_over() const {
+  std::array<std::byte, 1> byte{};
+  const auto any = std::ranges::find_if(
+      mappings_, [](const auto& each) { return each.second.of_file && each.second.readable; });
+  return any == mappings_.end() || read(any->second.begin, byte) == 0;
+}
+
 bool AddressSpace::is_data(std::uint64_t address) const {
   const Mapping* const mapping = mapping_at(address);
   return mapping != nullptr && mapping->readable && !mapping->of_file;
@@ -171,11 +184,6 @@ std::optional<LoadedModule> AddressSpace::read_module(const Mapping& first) {
   LoadedModule module;
   module.begin = first.begin;
   module.bias = first.begin - (load->p_vaddr - load->p_offset);
-  module.key.path = first.path;
-  constexpr std::string_view kDeleted = " (deleted)";
-  if (module.key.path.ends_with(kDeleted)) module.key.path.resize(module.key.path.size() - kDeleted.size());
-  if (elsewhere_ && module.key.path.starts_with('/'))
-    module.key.path.insert(0, "/proc/" + std::to_string(pid_) + "/root");
   for (const Elf64_Phdr& each : headers) {
     const std::uint64_t begin = module.bias + each.p_vaddr;
     if (each.p_type == PT_LOAD) module.end = std::max(module.end, begin + each.p_memsz);
@@ -183,7 +191,33 @@ std::optional<LoadedModule> AddressSpace::read_module(const Mapping& first) {
     if (each.p_type == PT_NOTE && module.key.build_id.empty())
       module.key.build_id = build_id_at(begin, std::min(each.p_filesz, kMostNotes));
   }
+  name_file(module, first);
   return module;
+}
+
+/// Of a file that was deleted, or replaced by a new one, the kernel keeps what the process runs: as its
+/// program, and for privileged users as that mapping. What now has its name is read only where its build-id
+/// is the same.
+void AddressSpace::name_file(LoadedModule& module, const Mapping& first) const {
+  constexpr std::string_view kDeleted = " (deleted)";
+  const std::string process = "/proc/" + std::to_string(pid_);
+  module.key.path = first.path;
+  if (!first.path.ends_with(kDeleted)) {
+    if (elsewhere_ && first.path.starts_with('/')) module.key.path.insert(0, process + "/root");
+    return;
+  }
+  const std::string path = first.path.substr(0, first.path.size() - kDeleted.size());
+  module.name = path.substr(path.rfind('/') + 1);
+  std::error_code error;
+  const bool program = std::filesystem::read_symlink(process + "/exe", error).string() == first.path;
+  std::ostringstream mapping;
+  mapping << process << "/map_files/" << std::hex << first.begin << '-' << first.end;
+  const std::string kept = program ? process + "/exe" : mapping.str();
+  if (::access(kept.c_str(), R_OK) == 0) {
+    module.key.path = kept;
+  } else if (!module.key.build_id.empty()) {
+    module.key.path = path;
+  }
 }
 
 void AddressSpace::read_search_table(LoadedModule& module, std::uint64_t header) {

@@ -35,13 +35,14 @@ struct LoadedModule {
   std::uint64_t entries = 0;  ///< of its search table, which begins at `first_entry`
   std::uint64_t first_entry = 0;
   cct::ModuleKey key;
+  std::string name;  ///< of its file; empty: as its path says
 };
 
 /// The memory of another process: its mappings, its modules, and what does not change while it runs. Nothing
 /// here needs the process to be stopped.
 class AddressSpace {
  public:
-  /// Opens /proc/PID/mem; `error()` says why it could not.
+  /// Opens /proc/PID/mem; `error()` says why it, or the mappings, could not be read.
   explicit AddressSpace(pid_t pid);
 
   [[nodiscard]] int error() const { return error_; }
@@ -57,6 +58,8 @@ class AddressSpace {
   /// A word of code or data of a file: it is the same as when the process was stopped. Nothing of other
   /// memory, which has changed since.
   [[nodiscard]] std::optional<std::uint64_t> lasting_word(std::uint64_t address);
+  /// Whether nothing of it is left: the process has ended, or executes another program.
+  [[nodiscard]] bool is_over() const;
   /// Any word, as it is now.
   [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t address) const;
   /// Whether memory is there that belongs to no file: a stack or the heap.
@@ -69,6 +72,7 @@ class AddressSpace {
   [[nodiscard]] const Page* page_at(std::uint64_t address);
   std::optional<LoadedModule> read_module(const Mapping& first);
   void read_search_table(LoadedModule& module, std::uint64_t header);
+  void name_file(LoadedModule& module, const Mapping& first) const;
   std::string build_id_at(std::uint64_t begin, std::uint64_t size);
   template <class Value>
   [[nodiscard]] std::optional<Value> value_at(std::uint64_t address) const;

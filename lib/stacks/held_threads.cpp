@@ -15,6 +15,9 @@
 // their result is changed so that the kernel begins them again. Signals that a program ignores end them too:
 // to a thread that is traced the kernel delivers these.
 //
+// A thread other than the main one that executes a program (exec) gets the process's number, and stays traced
+// under it. Then no memory is left to read: the next look sees the new program.
+//
 // A thread that does not stop in time, since it waits for a disk, say, is let go when it does; at the latest
 // when the calling thread of this program ends.
 #include "stacks/held_threads.hpp"
@@ -24,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <set>
@@ -50,6 +54,8 @@ constexpr std::size_t kTogether = 32;
 constexpr std::size_t kMostCopies = std::size_t{64} << 20U;
 /// How long late threads are waited for at the end: they may only lack a processor.
 constexpr std::uint64_t kPatienceAtEnd = 100 * kMillisecond;
+constexpr int kTries = 5;
+constexpr std::chrono::milliseconds kBetweenDead{5};
 constexpr int kRounds = 2;  // the second one for threads that began meanwhile
 /// Of a stack, from its pointer on: all that programs use but for those that recurse very deeply.
 constexpr std::size_t kMostStack = std::size_t{1} << 20U;
@@ -134,6 +140,57 @@ StopsLater::~StopsLater() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+DeadThreads::DeadThreads() : thread_([this] { run(); }) {}
+
+DeadThreads::~DeadThreads() {
+  {
+    const std::lock_guard guard(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void DeadThreads::add(pid_t tid) {
+  const std::lock_guard guard(mutex_);
+  traced_.push_back(tid);
+}
+
+void DeadThreads::begin() {
+  {
+    const std::lock_guard guard(mutex_);
+    active_ = true;
+  }
+  changed_.notify_one();
+}
+
+void DeadThreads::end() {
+  const std::lock_guard guard(mutex_);
+  active_ = false;
+  traced_.clear();
+}
+
+/// All threads of this process may wait for what one of them traces.
+void DeadThreads::run() {
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    if (!active_) {
+      changed_.wait(lock, [this] { return active_ || over_; });
+    } else {
+      changed_.wait_for(lock, kBetweenDead);
+    }
+    for (const pid_t tid : traced_) {
+      // Without WNOWAIT a stop would be taken out of the kernel, and the signal that it is for.
+      siginfo_t info{};
+      const int seen = waitid(P_PID, static_cast<id_t>(tid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL);
+      const bool dead =
+          info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
+      int ignored = 0;
+      if (seen == 0 && info.si_pid != 0 && dead) waitpid(tid, &ignored, __WALL | WNOHANG);
+    }
+  }
+}
+
 Holder::Answer Holder::answer_of(pid_t tid, int& status) {
   siginfo_t info{};
   const int options = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
@@ -155,20 +212,29 @@ void Holder::let_go(const Asked& asked, int status) {
   if (ptrace(PTRACE_DETACH, asked.tid, nullptr, signal) != 0) late_.push_back(asked);
 }
 
-/// Appends the thread where it may be asked to stop now.
+/// Appends the thread where it may be asked to stop now. While a process executes a program, its threads
+/// refuse for a moment.
 void Holder::seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held) {
   if (std::ranges::find(late_, tid, &Asked::tid) != late_.end()) {
     held.missed.push_back(missed(pid, tid));
     return;
   }
-  const std::uint64_t before = now_ns();
-  if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
+  for (int attempt = 1;; ++attempt) {
+    const std::uint64_t before = now_ns();
+    if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
+      seized.push_back({.pid = pid, .tid = tid, .runs_ns = before});
+      dead_.add(tid);
+      return;
+    }
     const int error = errno;
     const auto thread = find_thread(pid, tid);  // of a main thread that has ended only the shell is left
-    if (error != ESRCH && thread && thread->state != 'Z' && thread->state != 'X') held.refused = error;
-    return;
+    if (error == ESRCH || !thread || thread->state == 'Z' || thread->state == 'X') return;
+    if (held.refused != 0 || attempt == kTries) {
+      held.refused = error;
+      return;
+    }
+    pause_for(kBetweenLater);
   }
-  seized.push_back({.pid = pid, .tid = tid, .runs_ns = before, .done = false});
 }
 
 /// Of a thread that has stopped; returns false where it has not.
@@ -181,12 +247,14 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
     return false;
   }
   asked.done = true;
-  if (answer == Answer::gone) return true;
+  asked.gone = answer == Answer::gone;
+  if (asked.gone) return true;
   ThreadCopy thread;
   thread.tid = asked.tid;
   iovec all{.iov_base = &thread.registers, .iov_len = sizeof thread.registers};
   const bool got = ptrace(PTRACE_GETREGSET, asked.tid, NT_PRSTATUS, &all) == 0;
-  const bool known = got && all.iov_len == sizeof thread.registers;
+  bool known = got && all.iov_len == sizeof thread.registers;
+  const bool foreign = got && !known;
   std::size_t size = 0;
   if (known) {
     const std::uint64_t pointer = thread.registers.rsp;
@@ -195,6 +263,7 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
     size = mapping == nullptr ? kMostStack : std::min(kMostStack, mapping->end - thread.stack);
     size = memory.read(thread.stack, std::span(buffer_).first(size));
     if (is_of_ours(status)) restart_call(asked.tid, thread.registers);
+    known = size != 0 || !memory.is_over();
   }
   if (known && visit_ != nullptr) {
     thread.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(size));
@@ -206,10 +275,20 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
   if (known) {
     thread.bytes.assign(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(size));
     held.threads.push_back(std::move(thread));
-  } else if (got) {
+  } else if (foreign) {
     held.missed.push_back({MissedThread::Why::not_64_bit, asked.tid});
   }
   return true;
+}
+
+/// Threads that are gone may have become the process's main thread. It is asked to stop again, as nobody else
+/// would let it go.
+void Holder::keep_executed(pid_t pid, std::span<const Asked> asked) {
+  const bool gone =
+      std::ranges::any_of(asked, [&](const Asked& each) { return each.gone && each.tid != pid; });
+  if (!gone || std::ranges::find(late_, pid, &Asked::tid) != late_.end()) return;
+  if (ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) == 0)
+    late_.push_back({.pid = pid, .tid = pid, .runs_ns = now_ns()});
 }
 
 void Holder::give_up(std::span<const Asked> asked, Held& held) {
@@ -248,6 +327,7 @@ void Holder::stop_and_copy(std::span<Asked> asked, AddressSpace& memory, Held& h
     if (left == before) pause_for(passed < kMillisecond ? kBetween : kBetweenLater);
   }
   give_up(asked, held);
+  if (!asked.empty()) keep_executed(asked.front().pid, asked);
   held.longest_stop_ns = std::max(held.longest_stop_ns, take_late_stop_ns());
   const auto begun =
       held.threads.begin() + static_cast<std::ptrdiff_t>(known);  // copied in the order of stops
@@ -264,6 +344,7 @@ Held Holder::look(pid_t pid, AddressSpace& memory, const std::function<void(Held
   held.remapped = memory.refresh();
   std::set<pid_t> known;
   bool any = false;
+  watch_for_dead();
   for (int round = 0; round < kRounds; ++round) {
     std::vector<pid_t> threads = threads_of(pid);
     std::erase_if(threads, [&](pid_t tid) { return !known.insert(tid).second; });
@@ -279,10 +360,16 @@ Held Holder::look(pid_t pid, AddressSpace& memory, const std::function<void(Held
       if (bytes > kMostCopies) hand_on(held, take);
     }
   }
+  dead_.end();
   hand_on(held, take);
   held.gone = !any && held.refused == 0 && held.missed.empty();
   if (any) held.refused = 0;  // some may be looked at
   return held;
+}
+
+void Holder::watch_for_dead() {
+  for (const Asked& late : late_) dead_.add(late.tid);
+  dead_.begin();
 }
 
 void Holder::hand_on(Held& held, const std::function<void(Held&)>& take) {
@@ -294,11 +381,13 @@ void Holder::hand_on(Held& held, const std::function<void(Held&)>& take) {
 void Holder::visit(pid_t pid, AddressSpace& memory, std::span<const pid_t> threads, Held& held,
                    const std::function<void(const ThreadCopy&)>& visit) {
   visit_ = &visit;
+  watch_for_dead();
   for (const pid_t tid : threads) {
     std::vector<Asked> asked;
     seize(pid, tid, asked, held);
     stop_and_copy(asked, memory, held);
   }
+  dead_.end();
   visit_ = nullptr;
 }
 
@@ -310,6 +399,10 @@ void Holder::let_late_ones_go() {
     if (answer == Answer::none) {
       late.runs_ns = before;
       late_.push_back(late);
+    }
+    if (answer == Answer::gone) {
+      late.gone = true;
+      keep_executed(late.pid, std::span(&late, 1));
     }
     if (answer != Answer::stopped) continue;
     user_regs_struct registers{};

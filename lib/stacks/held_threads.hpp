@@ -2,11 +2,14 @@
 
 #include "stacks/address_space.hpp"
 
+#include <condition_variable>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <sys/types.h>
@@ -52,6 +55,32 @@ class StopsLater {
   sigset_t before_{};
 };
 
+/// Takes note of traced threads that have died while the thread that traces them is about to trace another
+/// one. A program that executes another waits for its dead threads to be taken note of, and whoever begins to
+/// trace it waits for that: each would wait for the other.
+class DeadThreads {
+ public:
+  DeadThreads();
+  ~DeadThreads();
+  DeadThreads(const DeadThreads&) = delete;
+  DeadThreads& operator=(const DeadThreads&) = delete;
+
+  /// From now on `tid` is traced.
+  void add(pid_t tid);
+  /// Between these, threads are begun to be traced.
+  void begin();
+  void end();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<pid_t> traced_;  ///< since begin()
+  bool active_ = false, over_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
 /// Stops threads of other processes for some microseconds each. One per thread of ours: the kernel knows who
 /// traces by thread, and lets all go whose tracer ends, however it ends.
 class Holder {
@@ -79,19 +108,23 @@ class Holder {
     pid_t pid = 0, tid = 0;
     std::uint64_t runs_ns = 0;  ///< when it was last known not to have stopped
     bool done = false;
+    bool gone = false;
   };
 
   static Answer answer_of(pid_t tid, int& status);
   void let_go(const Asked& asked, int status);
   void seize(pid_t pid, pid_t tid, std::vector<Asked>& seized, Held& held);
   bool copy(Asked& asked, AddressSpace& memory, Held& held);
+  void keep_executed(pid_t pid, std::span<const Asked> asked);
   static bool are_all_asleep(std::span<const Asked> asked);
   void stop_and_copy(std::span<Asked> asked, AddressSpace& memory, Held& held);
   void give_up(std::span<const Asked> asked, Held& held);
   static void hand_on(Held& held, const std::function<void(Held&)>& take);
   void let_late_ones_go();
+  void watch_for_dead();
 
   const std::function<void(const ThreadCopy&)>* visit_ = nullptr;
+  DeadThreads dead_;
   std::vector<Asked> late_;  ///< not waited for any more
   std::uint64_t late_stop_ns_ = 0;
   std::vector<std::byte> buffer_;

@@ -1,18 +1,21 @@
 // Which processes are a job's ranks. Launchers tell each rank its number in its environment, which what it
 // starts inherits: a shell around the program, or a command that the program runs. Of the processes with one
 // number below each other, the outermost that has loaded an MPI library is the rank; where none has (a
-// program that is linked statically), the outermost that is no shell.
+// program that is linked statically), the outermost that is no shell. Tasks of srun are not below it: they
+// are found by the names of job and step in their environments.
 #include "stacks/job.hpp"
 
 #include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
 #include "print/text.hpp"
+#include "stacks/commands.hpp"
 #include "stacks/processes.hpp"
 #include "stacks/refusal.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <map>
 #include <optional>
@@ -33,6 +36,11 @@ constexpr std::array<std::string_view, 22> kShells = {
 
 bool is_shell(const ProcessEntry& process) {
   return std::ranges::find(kShells, process.name) != kShells.end();
+}
+
+/// Slurm numbers daemons of launchers that it starts as if they were ranks.
+bool is_daemon(const ProcessEntry& process) {
+  return process.name == "hydra_pmi_proxy" || process.name == "orted" || process.name == "prted";
 }
 
 /// A rank's number, and whose: a process below the launcher.
@@ -62,10 +70,11 @@ std::vector<ProcessEntry> descendants_of(pid_t root) {
   return found;
 }
 
-std::vector<Numbered> numbered_below(pid_t root) {
+/// Parents stand before their children.
+std::vector<Numbered> numbered_among(std::vector<ProcessEntry> processes) {
   std::vector<Numbered> found;
-  for (ProcessEntry& process : descendants_of(root)) {
-    if (process.pid == getpid()) continue;
+  for (ProcessEntry& process : processes) {
+    if (process.pid == getpid() || is_daemon(process)) continue;
     const Environment environment(process.pid);
     const auto rank = rank_of(environment);
     if (!rank) continue;
@@ -98,16 +107,34 @@ pid_t choose(const std::vector<const Numbered*>& family) {
   return family.front()->process.pid;
 }
 
-std::string elsewhere_note(const std::vector<Numbered>& numbered, std::size_t here) {
-  const auto ranks = static_cast<std::size_t>(numbered.front().ranks);
-  if (ranks <= here) return "";
-  const char* const daemon = numbered.front().prrte      ? "prted"
-                             : numbered.front().open_mpi ? "orted"
-                                                         : "hydra_pmi_proxy";
-  return std::to_string(ranks - here) + " of " + std::to_string(ranks) +
-         " ranks are not here: they have ended, or run on other hosts (on each of them: viewer-cli stacks "
-         "--job $(pgrep -n -x " +
-         daemon + "))";
+/// Those of a job, parents first.
+std::vector<ProcessEntry> processes_of(const JobName& name) {
+  constexpr pid_t kAll = 0;
+  std::vector<ProcessEntry> all = descendants_of(kAll);
+  if (name.means != Means::hydra) {
+    std::erase_if(all, [&](const ProcessEntry& each) { return !is_of_job(Environment(each.pid), name); });
+    return all;
+  }
+  std::vector<ProcessEntry> found;
+  for (const ProcessEntry& each : all) {
+    if (job_name_of_daemon(command_line_of(each.pid)) != name) continue;
+    std::vector<ProcessEntry> below = descendants_of(each.pid);
+    std::ranges::move(below, std::back_inserter(found));
+  }
+  return found;
+}
+
+/// What the launchers, the ranks or the daemons say.
+std::optional<JobName> name_of(const std::vector<Launcher>& launchers, const std::vector<Numbered>& numbered,
+                               const std::vector<ProcessEntry>& processes) {
+  if (!launchers.empty()) return launchers.front().job;
+  for (const Numbered& each : numbered) {
+    if (auto name = job_name_of(Environment(each.process.pid))) return name;
+  }
+  for (const ProcessEntry& each : processes) {
+    if (auto name = job_name_of_daemon(command_line_of(each.pid))) return name;
+  }
+  return std::nullopt;
 }
 
 /// Throws where the environments of processes below `root` may not be read.
@@ -122,12 +149,6 @@ void refuse_hidden_ranks(pid_t root) {
 void sort_by_rank(std::vector<Target>& targets) {
   std::ranges::stable_sort(targets, {},
                            [](const Target& target) { return std::pair(target.rank < 0, target.rank); });
-}
-
-std::string own_host() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 std::uint64_t read_clock(clockid_t clock) {
@@ -160,6 +181,38 @@ void add_measured(const measurement::ProcessInfo& measured, std::vector<Target>&
   }
 }
 
+/// One for each family of processes with one number.
+void add_ranks(const std::vector<Numbered>& numbered, Job& job) {
+  std::map<pid_t, std::vector<const Numbered*>> families;
+  for (const Numbered& each : numbered) families[each.outermost].push_back(&each);
+  for (const auto& [outermost, family] : families)
+    job.targets.push_back({choose(family), family.front()->rank});
+  sort_by_rank(job.targets);
+  if (numbered.empty()) return;
+  const Numbered& first = numbered.front();
+  job.ranks = first.ranks;
+  job.daemon = first.prrte ? "prted" : first.open_mpi ? "orted" : "hydra_pmi_proxy";
+}
+
+/// Processes of a measurement on other hosts, by host.
+using OnHosts = std::map<std::string, std::size_t>;
+
+void add_elsewhere(const std::filesystem::path& directory, const OnHosts& on_hosts, Job& job) {
+  std::set<std::string> hosts;
+  for (const auto& [host, processes] : on_hosts) hosts.insert(host);
+  std::vector<pid_t> here;
+  for (const Target& target : job.targets) here.push_back(target.pid);
+  const std::vector<Launcher> launchers = hosts.empty() ? std::vector<Launcher>() : launchers_of(hosts, here);
+  job.elsewhere = elsewhere_of(launchers, job.notes);
+  std::error_code error;
+  for (Elsewhere& each : job.elsewhere) each.subject = {std::filesystem::absolute(directory, error).string()};
+  if (!job.elsewhere.empty()) return;
+  for (const auto& [name, processes] : on_hosts)
+    job.notes.push_back(std::to_string(processes) + (processes == 1 ? " process runs" : " processes run") +
+                        " on host " + print::spelled(name) + " (look there: viewer-cli stacks " +
+                        print::shell_path(directory.string()) + ")");
+}
+
 }  // namespace
 
 Job job_of_processes(const std::vector<pid_t>& pids) {
@@ -167,43 +220,72 @@ Job job_of_processes(const std::vector<pid_t>& pids) {
   for (const pid_t number : pids) {
     const pid_t pid = process_of_thread(number);
     if (std::ranges::find(job.targets, pid, &Target::pid) != job.targets.end()) continue;
-    if (!find_process(pid))
-      throw std::runtime_error("process " + std::to_string(number) +
-                               ": there is none on this host (ps -e lists those that there are)");
+    if (!find_process(pid)) {
+      const bool hidden = ::kill(pid, 0) != 0 && errno == EPERM;
+      throw std::runtime_error(
+          "process " + std::to_string(number) +
+          (hidden ? ": not permitted: it belongs to another user, and /proc hides it (run viewer-cli as that "
+                    "user or as root)"
+                  : ": there is none on this host (ps -e lists those that there are)"));
+    }
     job.targets.push_back({pid, rank_of(Environment(pid)).value_or(-1)});
   }
   sort_by_rank(job.targets);
   return job;
 }
 
-Job job_below(pid_t launcher) {
+Job job_below(pid_t launcher, bool here) {
   const std::string name = "job of process " + std::to_string(launcher);
-  if (!find_process(launcher))
+  auto self = find_process(launcher);
+  if (!self)
     throw std::runtime_error(name +
                              ": there is no such process on this host (give the number of mpirun or "
                              "mpiexec: pgrep -a mpi)");
-  const std::vector<Numbered> numbered = numbered_below(launcher);
-  if (numbered.empty()) {
+  std::vector<ProcessEntry> processes = descendants_of(launcher);
+  std::vector<Numbered> numbered = numbered_among(processes);
+  processes.push_back(std::move(*self));
+  const std::vector<Launcher> launchers = launchers_among(processes);
+  for (const Launcher& each : launchers) {
+    if (each.job.means != Means::slurm) continue;
+    std::vector<Numbered> tasks = numbered_among(processes_of(each.job));
+    std::ranges::move(tasks, std::back_inserter(numbered));
+  }
+  Job job;
+  if (!here) job.elsewhere = elsewhere_of(launchers, job.notes);
+  if (numbered.empty() && job.elsewhere.empty()) {
     refuse_hidden_ranks(launcher);
     throw std::runtime_error(name + ": no process below " + label_of(launcher) +
                              " is a rank (name the processes: viewer-cli stacks PID...)");
   }
-  std::map<pid_t, std::vector<const Numbered*>> families;
-  for (const Numbered& each : numbered) families[each.outermost].push_back(&each);
-  Job job;
-  std::set<std::int32_t> ranks;
-  for (const auto& [outermost, family] : families) {
-    job.targets.push_back({choose(family), family.front()->rank});
-    ranks.insert(family.front()->rank);
-  }
-  sort_by_rank(job.targets);
-  if (std::string note = elsewhere_note(numbered, ranks.size()); !note.empty()) job.notes.push_back(note);
+  job.name = name_of(launchers, numbered, processes);
+  add_ranks(numbered, job);
   return job;
 }
 
-Job job_of_measurement(const std::filesystem::path& directory) {
+Job job_named(const JobName& name) {
   Job job;
-  std::map<std::string, std::size_t> elsewhere;
+  job.name = name;
+  add_ranks(numbered_among(processes_of(name)), job);
+  if (job.targets.empty())
+    throw NobodyHere("job " + print::spelled(text_of(name)) +
+                     ": no process of it runs on this host (look on another one)");
+  return job;
+}
+
+std::string missing_note(const Job& job, const std::set<std::int32_t>& seen, bool asked) {
+  const auto ranks = static_cast<std::size_t>(std::max(job.ranks, 0));
+  if (ranks <= seen.size()) return "";
+  const std::string number = std::to_string(ranks - seen.size()) + " of " + std::to_string(ranks) + " ranks ";
+  if (asked)
+    return number + "were found on no host: they have ended, or run where no launcher of this host knows";
+  return number +
+         "are not here: they have ended, or run on other hosts (on each of them: viewer-cli stacks --job " +
+         (job.name ? print::shell_word(text_of(*job.name)) : "$(pgrep -n -x " + job.daemon + ")") + ")";
+}
+
+Job job_of_measurement(const std::filesystem::path& directory, bool here) {
+  Job job;
+  OnHosts elsewhere;
   const std::string host = own_host();
   measurement::Reader reader;
   try {
@@ -213,7 +295,7 @@ Job job_of_measurement(const std::filesystem::path& directory) {
             reader.read(file.string(), measurement::Extent::process).process;
         if (measured.end != measurement::EndReason::running) return;
         if (measured.host != host) {
-          ++elsewhere[print::spelled(measured.host)];
+          ++elsewhere[measured.host];
         } else if (lives(measured)) {
           add_measured(measured, job.targets);
         }
@@ -224,12 +306,9 @@ Job job_of_measurement(const std::filesystem::path& directory) {
   } catch (const measurement::MeasurementError& error) {
     throw std::runtime_error(print::spelled(error.path().string()) + ": " + error.what());
   }
-  for (const auto& [name, processes] : elsewhere)
-    job.notes.push_back(std::to_string(processes) + (processes == 1 ? " process runs" : " processes run") +
-                        " on host " + name + " (look there: viewer-cli stacks " +
-                        print::shell_path(directory.string()) + ")");
-  if (job.targets.empty())
-    throw std::runtime_error(
+  if (!here) add_elsewhere(directory, elsewhere, job);
+  if (job.targets.empty() && job.elsewhere.empty())
+    throw NobodyHere(
         print::spelled(directory.string()) + ": no process of it runs on this host" +
         (job.notes.empty() ? " (what was measured: viewer-cli DIR report)" : ": " + job.notes.front()));
   sort_by_rank(job.targets);

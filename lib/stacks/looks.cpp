@@ -4,6 +4,7 @@
 
 #include "print/text.hpp"
 #include "stacks/address_space.hpp"
+#include "stacks/commands.hpp"
 #include "stacks/held_threads.hpp"
 #include "stacks/processes.hpp"
 #include "stacks/refusal.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <future>
 #include <map>
 #include <memory>
@@ -19,8 +21,6 @@
 #include <set>
 #include <string>
 #include <utility>
-
-#include <unistd.h>
 
 namespace culprit::stacks {
 namespace {
@@ -45,6 +45,8 @@ class Subject {
   [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] bool seen() const { return !threads_.empty(); }
   [[nodiscard]] const std::vector<cct::ModuleKey>& modules() const { return modules_; }
+  /// What files are called whose paths do not say it, by path.
+  [[nodiscard]] const std::map<std::string, std::string>& names() const { return names_; }
 
   /// The path of each look that saw a thread.
   using Sightings = std::map<std::size_t, const RawPath*>;
@@ -62,6 +64,7 @@ class Subject {
   RawPath raw_path(const Walk& walk, bool main);
   std::uint32_t module_number(const LoadedModule& module);
   void say_missed(const std::vector<MissedThread>& missed, Observation& found);
+  void say_stopped(Observation& found) const;
 
   Target target_;
   std::string label_;
@@ -71,6 +74,7 @@ class Subject {
   std::set<RawPath> paths_;      ///< each once
   std::vector<cct::ModuleKey> modules_;
   std::map<cct::ModuleKey, std::uint32_t> numbers_;
+  std::map<std::string, std::string> names_;
   bool over_ = false;  ///< it has ended, or may not be looked at
   bool said_ = false;
 };
@@ -78,6 +82,7 @@ class Subject {
 std::uint32_t Subject::module_number(const LoadedModule& module) {
   const auto [entry, fresh] = numbers_.try_emplace(module.key, static_cast<std::uint32_t>(modules_.size()));
   if (fresh) modules_.push_back(module.key);
+  if (fresh && !module.name.empty()) names_[module.key.path] = module.name;
   return entry->second;
 }
 
@@ -114,8 +119,17 @@ void Subject::say_missed(const std::vector<MissedThread>& missed, Observation& f
                          ": " + reason);
 }
 
+/// It stands where it was stopped, whatever it would do.
+void Subject::say_stopped(Observation& found) const {
+  const auto process = find_process(target_.pid);
+  if (process && process->state == 'T')
+    found.missed.push_back(label_ + ": is stopped by a signal (kill -CONT " + std::to_string(target_.pid) +
+                           " lets it go on)");
+}
+
 void Subject::look(Holder& holder, std::size_t number, Observation& found) {
   if (over_) return;
+  if (number == 0) say_stopped(found);
   std::vector<pid_t> starved;
   Held held = holder.look(target_.pid, memory_, [&](Held& part) {
     if (part.remapped) walker_.forget();
@@ -125,6 +139,9 @@ void Subject::look(Holder& holder, std::size_t number, Observation& found) {
       note(copy, walk, number);
     }
   });
+  // Of a process that executes a program just now there is no memory for a moment.
+  const bool hidden = memory_.error() == EACCES || memory_.error() == EPERM;
+  if (held.refused == 0 && !held.gone && hidden) held.refused = memory_.error();
   if (held.refused != 0 || held.gone) {
     over_ = true;
     if (held.refused != 0) found.unseen.push_back(explain_refusal(target_.pid, held.refused));
@@ -158,12 +175,6 @@ void Subject::note(const ThreadCopy& copy, const Walk& walk, std::size_t number)
   thread->last = number;
   const auto path = paths_.insert(raw_path(walk, copy.tid == target_.pid)).first;
   thread->looks.insert_or_assign(number, &*path);
-}
-
-std::string own_host() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return print::spelled(name.data());
 }
 
 using Subjects = std::vector<std::unique_ptr<Subject>>;
@@ -203,7 +214,7 @@ class Attribution {
   void run() {
     gather();
     places_.attribute();
-    const std::string host = own_host();
+    const std::string host = print::spelled(own_host());
     for (const auto& subject : subjects_) add(*subject, host);
   }
 
@@ -212,6 +223,7 @@ class Attribution {
 
   void gather() {
     for (const auto& subject : subjects_) {
+      for (const auto& [path, name] : subject->names()) places_.call(path, name);
       for (const auto& thread : subject->threads()) {
         for (const auto& [number, path] : thread.looks) {
           const auto [entry, fresh] = ids_.try_emplace({subject.get(), path});

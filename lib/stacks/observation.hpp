@@ -40,8 +40,11 @@ struct Observation {
   std::size_t processes = 0;            ///< that were looked at
   std::vector<std::uint64_t> stops_ns;  ///< of each look: how long a thread was stopped at most
   std::vector<std::string> unseen;      ///< `what: why (what to do)`, of processes
-  std::vector<std::string> missed;      ///< the same, of threads: worth a note only
+  std::vector<std::string> missed;      ///< the same, of threads, and of what is stopped: worth a note only
 };
+
+/// Adds what was seen on another host, of a process that is there already nothing.
+void join(Observation& observation, Observation other);
 
 /// Whether a frame begins every thread, whatever the program does: `_start`, `start_thread`.
 bool is_start_up(const Frame& frame);

@@ -38,12 +38,14 @@ std::optional<ProcessEntry> parse_stat(const std::string& text) {
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
-  constexpr int kBetween = 17;  // fields between the parent and the start
+  constexpr int kBetween = 15;  // fields between the session and the start
   ProcessEntry entry;
   std::istringstream before(text.substr(0, open));
   std::istringstream fields(text.substr(close + 1));
   std::string skipped;
-  if (!(before >> entry.pid) || !(fields >> entry.state >> entry.parent)) return std::nullopt;
+  pid_t group = 0;
+  if (!(before >> entry.pid) || !(fields >> entry.state >> entry.parent >> group >> entry.session))
+    return std::nullopt;
   for (int i = 0; i < kBetween; ++i) fields >> skipped;
   if (!(fields >> entry.start)) return std::nullopt;
   entry.name = print::spelled(std::string_view(text).substr(open + 1, close - open - 1));
@@ -68,6 +70,16 @@ bool has_loaded(const std::string& maps, std::string_view beginning) {
       return true;
   }
   return false;
+}
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -117,6 +129,10 @@ std::optional<std::string_view> Environment::find(std::string_view name) const {
   return std::nullopt;
 }
 
+std::vector<std::string> Environment::all() const {
+  return split_at_zeros(text_);
+}
+
 std::optional<std::int32_t> Environment::number(std::string_view name) const {
   const auto value = find(name);
   const auto found = value ? number_in<std::int32_t>(*value) : std::nullopt;
@@ -150,6 +166,16 @@ bool is_of_kernel(pid_t pid) {
   constexpr pid_t kParent = 2;  // kthreadd
   const auto process = find_process(pid);
   return process && (pid == kParent || process->parent == kParent) && status_field(pid, "VmSize").empty();
+}
+
+std::vector<std::string> command_line_of(pid_t pid) {
+  return split_at_zeros(read_text(of_process(pid, "cmdline")));
+}
+
+std::optional<uid_t> owner_of(pid_t pid) {
+  std::istringstream ids(status_field(pid, "Uid"));  // real, effective, saved, of the file system
+  uid_t real = 0;
+  return ids >> real ? std::optional(real) : std::nullopt;
 }
 
 std::string status_field(pid_t pid, std::string_view name) {

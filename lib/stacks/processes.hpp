@@ -13,6 +13,7 @@ namespace culprit::stacks {
 
 struct ProcessEntry {
   pid_t pid = 0, parent = 0;
+  pid_t session = 0;        ///< the process that leads its session
   std::string name;         ///< of the program, as the kernel keeps it: 15 bytes, spelled for printing
   char state = '?';         ///< R, S, D, T, t, Z, …
   std::uint64_t start = 0;  ///< ticks since the host was started
@@ -36,6 +37,8 @@ class Environment {
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   /// A whole number from 0 on; nothing where there is none.
   [[nodiscard]] std::optional<std::int32_t> number(std::string_view name) const;
+  /// NAME=VALUE each.
+  [[nodiscard]] std::vector<std::string> all() const;
 
  private:
   std::string text_;  // NAME=VALUE, each with a zero behind it
@@ -52,6 +55,11 @@ bool uses_mpi(pid_t pid);
 bool is_measured(pid_t pid);
 /// Whether it is a thread of the kernel, which has no memory of its own.
 bool is_of_kernel(pid_t pid);
+
+/// The arguments of a process, the name of its program first; empty where they may not be read.
+std::vector<std::string> command_line_of(pid_t pid);
+/// Its real user.
+std::optional<uid_t> owner_of(pid_t pid);
 
 /// A field of /proc/PID/status, without its name: `Uid`, `TracerPid`.
 std::string status_field(pid_t pid, std::string_view name);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include <pwd.h>
@@ -16,18 +15,6 @@
 
 namespace culprit::stacks {
 namespace {
-
-std::string user_name(uid_t user) {
-  const passwd* const entry = getpwuid(user);
-  return entry != nullptr ? print::spelled(entry->pw_name) : "user " + std::to_string(user);
-}
-
-/// Of /proc/PID/status: real, effective, saved, of the file system.
-std::optional<uid_t> owner_of(pid_t pid) {
-  std::istringstream ids(status_field(pid, "Uid"));
-  uid_t real = 0;
-  return ids >> real ? std::optional(real) : std::nullopt;
-}
 
 bool in_other_user_namespace(pid_t pid) {
   std::error_code error;
@@ -60,6 +47,11 @@ std::string reason(pid_t pid) {
 }
 
 }  // namespace
+
+std::string user_name(uid_t user) {
+  const passwd* const entry = getpwuid(user);
+  return entry != nullptr ? print::spelled(entry->pw_name) : "user " + std::to_string(user);
+}
 
 std::string explain_refusal(pid_t pid, int error) {
   if (is_of_kernel(pid))

@@ -10,4 +10,7 @@ namespace culprit::stacks {
 /// is the errno of the attempt.
 std::string explain_refusal(pid_t pid, int error);
 
+/// `alice`, `user 1000` where it has no name.
+std::string user_name(uid_t user);
+
 }  // namespace culprit::stacks

@@ -101,7 +101,8 @@ std::string waits_in_words(const Standing& standing, std::int32_t next) {
     case CallKind::lock:
     case CallKind::flush:
     case CallKind::access:
-      return text + ", for a lock that " + other + " holds";
+      return text +
+             (call.target == next ? ", for a lock on " + other : ", for a lock that " + other + " holds");
     case CallKind::start:
     case CallKind::complete:
       return text + ", for MPI_Win_post on " + other;
@@ -178,6 +179,30 @@ void find_deadlocks(const Situation& situation, std::vector<Problem>& problems) 
   }
   std::ranges::sort(found, {}, [](const Problem& problem) { return problem.ranks.front(); });
   std::ranges::move(found, std::back_inserter(problems));
+}
+
+/// Epochs and locks of windows; messages and collectives have rules of their own.
+void find_waits_for_gone(const Situation& situation, std::vector<Problem>& problems) {
+  const auto is_of_window = [](const Call& call) {
+    return call.kind == CallKind::lock || call.kind == CallKind::flush || call.kind == CallKind::access ||
+           call.kind == CallKind::start || call.kind == CallKind::complete || call.kind == CallKind::wait;
+  };
+  for (const Standing& each : situation.standing()) {
+    if (!is_of_window(each.thread->call) || !situation.is_blocked(each.process->rank)) continue;
+    const auto gone = std::ranges::find_if(each.waits.ranks, [&](std::int32_t rank) {
+      const Process* const other = situation.ranks().find(rank);
+      return other != nullptr && (other->life == Life::ended || other->life == Life::died);
+    });
+    if (gone == each.waits.ranks.end()) continue;
+    const bool ended = situation.ranks().find(*gone)->life == Life::ended;
+    Problem problem;
+    problem.kind = ProblemKind::no_partner;
+    problem.ranks = {std::min(each.process->rank, *gone), std::max(each.process->rank, *gone)};
+    problem.text = waits_in_words(each, *gone) + ", which has " + (ended ? "ended" : "died");
+    problem.verdict = "rank " + std::to_string(each.process->rank) + " waits for rank " +
+                      std::to_string(*gone) + ", which has " + (ended ? "ended" : "died");
+    problems.push_back(std::move(problem));
+  }
 }
 
 namespace {

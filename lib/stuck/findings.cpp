@@ -9,6 +9,7 @@ namespace culprit::stuck {
 namespace {
 
 std::string verdict_of(const Problem& problem) {
+  if (!problem.verdict.empty()) return problem.verdict;
   switch (problem.kind) {
     case ProblemKind::deadlock:
       return "a deadlock of " + ranks_in_words(problem.ranks);
@@ -56,6 +57,7 @@ Findings find(const Picture& now, const Picture* before, const Options& options)
   find_deadlocks(situation, findings.problems);
   find_missing(situation, findings.problems);
   find_without_partner(situation, findings.problems);
+  find_waits_for_gone(situation, findings.problems);
   // Threads that hold each other make no calls either: that is reported already.
   const bool threads = std::ranges::any_of(
       findings.problems, [](const Problem& problem) { return problem.kind == ProblemKind::thread_deadlock; });

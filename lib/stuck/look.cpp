@@ -179,7 +179,7 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   process.publishes = raw->calls.there;
   const bool here = known.host == host_;
   const std::uint64_t now = read_clock(here ? CLOCK_MONOTONIC : CLOCK_REALTIME);
-  const std::uint64_t seen = here ? heartbeat : raw->last_seen_ns;
+  const std::uint64_t seen = here ? std::max(heartbeat, known.end_ns) : raw->last_seen_ns;
   if (now > seen) process.silent_s = static_cast<double>(now - seen) / static_cast<double>(kSecond);
   process.life = life_of(measurement, heartbeat, process.silent_s, earlier);
   picture_.world_size = std::max(picture_.world_size, known.world_size);
@@ -395,6 +395,7 @@ Thread Looker::thread_of(const Raw& raw, std::size_t index) const {
     if (!is_message(message)) continue;
     thread.last.push_back(
         message_of(raw, static_cast<CallKind>(message.kind), message.comm, message.peer, message.tag));
+    thread.last.back().bytes = message.bytes;
   }
   thread.path = places_.path(raw.paths[index]);
   return thread;

@@ -73,7 +73,7 @@ struct Thread {
   Call call;                   ///< where inside
   std::uint64_t since_ns = 0;  ///< in that call, or outside of any; on the process's clock; 0: unknown
   std::vector<HeldLock> locks;
-  std::vector<Message> last;  ///< messages sent and received, the oldest first
+  std::vector<Message> last;  ///< messages whose operations it has begun, or made, the oldest first
   bool all_messages = false;  ///< that is all of them
   std::vector<Frame> path;
 };

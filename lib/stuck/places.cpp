@@ -42,19 +42,15 @@ std::vector<Frame> frames_at(const structure::ModuleStructure& structure, std::s
   std::ranges::reverse(inlined);
   std::vector<Frame> frames;
   const std::string name = print::spelled(structure.procedures[point.procedure].name);
-  frames.push_back({.name = name,
-                    .file = {},
-                    .line = 0,
-                    .module = base_of(module),
-                    .inlined = false,
-                    .mpi = is_mpi(name)});
+  frames.push_back(
+      {.name = name, .file = {}, .line = 0, .module = module, .inlined = false, .mpi = is_mpi(name)});
   for (const structure::Scope* const scope : inlined) {
     frames.back().file = file(scope->call_file);
     frames.back().line = scope->call_line;
     frames.push_back({.name = print::spelled(scope->name),
                       .file = {},
                       .line = 0,
-                      .module = base_of(module),
+                      .module = module,
                       .inlined = true,
                       .mpi = false});
   }
@@ -70,6 +66,11 @@ std::uint32_t Places::module(const cct::ModuleKey& key) {
       module_ids_.try_emplace({key.path, key.build_id}, static_cast<std::uint32_t>(modules_.size()));
   if (fresh) modules_.push_back(key);
   return entry->second;
+}
+
+std::string Places::name_of(const std::string& path) const {
+  const auto known = names_.find(path);
+  return base_of(known == names_.end() ? path : known->second);
 }
 
 Places::PathId Places::add(const std::vector<cct::FrameKey>& frames,
@@ -104,7 +105,7 @@ void Places::attribute() {
     request.loops = false;
     const structure::ModuleStructure structure = structure::recover(request);
     for (std::size_t i = 0; i < addresses.size() && i < structure.points.size(); ++i)
-      frames_[{module, addresses[i]}] = frames_at(structure, i, modules_[module].path);
+      frames_[{module, addresses[i]}] = frames_at(structure, i, name_of(modules_[module].path));
   }
 }
 
@@ -113,7 +114,7 @@ std::vector<Frame> Places::path(PathId id) const {
   for (const Address& address : paths_[id]) {
     const auto found = frames_.find(address);
     if (found == frames_.end() || found->second.empty()) {
-      const std::string module = address.first == kNoModule ? "" : base_of(modules_[address.first].path);
+      const std::string module = address.first == kNoModule ? "" : name_of(modules_[address.first].path);
       path.push_back({.name = "<unknown code>",
                       .file = {},
                       .line = 0,

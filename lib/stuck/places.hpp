@@ -22,6 +22,8 @@ class Places {
 
   explicit Places(Depth depth = Depth::to_mpi) : depth_(depth) {}
 
+  /// Calls the file of this path by another name: one that the kernel keeps has none of its own.
+  void call(const std::string& path, const std::string& name) { names_[path] = name; }
   /// `frames` from the root on, whose modules are indices into `modules`.
   PathId add(const std::vector<cct::FrameKey>& frames, const std::vector<cct::ModuleKey>& modules);
   /// Recovers procedures, inlined procedures and lines of all that was added.
@@ -35,12 +37,14 @@ class Places {
   using Address = std::pair<std::uint32_t, std::uint64_t>;  // module of ours, offset
 
   std::uint32_t module(const cct::ModuleKey& key);
+  [[nodiscard]] std::string name_of(const std::string& path) const;
 
   Depth depth_;
   std::vector<cct::ModuleKey> modules_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> module_ids_;  // by path and build-id
   std::vector<std::vector<Address>> paths_;
   std::map<Address, std::vector<Frame>> frames_;
+  std::map<std::string, std::string> names_;  // of files, by path
 };
 
 }  // namespace culprit::stuck

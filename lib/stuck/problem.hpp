@@ -28,6 +28,7 @@ struct Problem {
   ProblemKind kind = ProblemKind::deadlock;
   std::vector<std::int32_t> ranks;  ///< ascending; those of the cycle, those that are missing, …
   std::string text;                 ///< one sentence or two
+  std::string verdict = {};         ///< in place of that of its kind
 };
 
 /// A thread that has been in one call since the first look.

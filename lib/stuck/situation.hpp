@@ -60,6 +60,7 @@ void find_thread_deadlocks(const Picture& now, const Picture* before, std::vecto
 void find_mismatches(const Situation& situation, std::vector<Problem>& problems);
 void find_missing(const Situation& situation, std::vector<Problem>& problems);
 void find_without_partner(const Situation& situation, std::vector<Problem>& problems);
+void find_waits_for_gone(const Situation& situation, std::vector<Problem>& problems);
 void find_gone(const Situation& situation, std::vector<Problem>& problems);
 void find_unmoving(const Situation& situation, const Picture* before, double patience_s,
                    std::vector<Problem>& problems);

@@ -51,21 +51,94 @@ bool is_under_way(const Ranks& ranks, const Process& process, const Message& mes
          });
 }
 
-/// A message that both sides wait for may be moving for so long; after that it has arrived, and it is others
-/// that the calls wait for.
+/// A message that both sides wait for may be moving for so long, and the longer the larger it is; after that
+/// it has arrived, and it is others that the calls wait for.
 constexpr std::uint64_t kLongestTransfer = 5'000'000'000;
+constexpr std::uint64_t kSlowestTransfer = 20;  // ns for a byte: 50 MB/s
+
+/// Whether the other end has begun its half by a call that does not wait for it: MPI_Isend, or MPI_Irecv.
+struct OtherHalf {
+  bool certain = false;          ///< it has, and nothing of this end's has met it
+  bool possible = false;         ///< as far as is known: it was begun lately, maybe for an earlier message
+  std::uint64_t longest_ns = 0;  ///< that its data may move for
+};
+
+std::uint64_t count_last(const Process& process, bool& whole, const auto& condition) {
+  std::uint64_t count = 0;
+  for (const Thread& thread : process.threads) {
+    whole = whole && thread.all_messages;
+    count += static_cast<std::uint64_t>(std::ranges::count_if(thread.last, condition));
+  }
+  return count;
+}
+
+bool overlap(const Message& a, const Message& b) {
+  const bool peers = a.peer == b.peer || a.peer == kAnySource || b.peer == kAnySource;
+  return a.kind == b.kind && a.comm == b.comm && peers &&
+         (a.tag == b.tag || a.tag == kAnyTag || b.tag == kAnyTag);
+}
+
+/// Operations are counted on both ends: where all are known, one more there is this message's. Requests of
+/// this call were begun, and are counted, already.
+OtherHalf other_half(const Process& process, const Call& call, const Message& message, const Process& other) {
+  OtherHalf half;
+  bool whole = true;
+  std::uint64_t bytes = 0;
+  const std::uint64_t theirs = count_last(other, whole, [&](const Message& each) {
+    const bool meets = matches(message, process.rank, each, other.rank);
+    if (meets) bytes = std::max(bytes, each.bytes);
+    return meets;
+  });
+  std::uint64_t ours = count_last(process, whole, [&](const Message& each) {
+    // MPI_Mrecv does not say which it took.
+    return overlap(message, each) ||
+           (message.kind == CallKind::receive && each.kind == message.kind && each.comm == 0);
+  });
+  const bool requests = call.kind == CallKind::all_requests || call.kind == CallKind::any_request;
+  const auto same = [&](const Message& each) { return overlap(message, each); };
+  if (requests)
+    ours -= std::min(ours, static_cast<std::uint64_t>(std::ranges::count_if(call.messages, same)));
+  half.possible = whole ? theirs > ours : theirs > 0;
+  half.certain = whole && half.possible;
+  half.longest_ns = kLongestTransfer + bytes * kSlowestTransfer;
+  return half;
+}
+
+/// Of the other end, or of any where it may be any.
+OtherHalf other_half(const Ranks& ranks, const Process& process, const Call& call, const Message& message) {
+  if (message.peer != kAnySource) {
+    const Process* const other = ranks.find(message.peer);
+    return other == nullptr || other == &process ? OtherHalf() : other_half(process, call, message, *other);
+  }
+  OtherHalf all;
+  const auto context = ranks.picture().contexts.find(message.comm);
+  if (context == ranks.picture().contexts.end() || context->second.members.size() > kMostNamed) return all;
+  for (const std::int32_t rank : context->second.members) {
+    const Process* const other = ranks.find(rank);
+    if (other == nullptr || other == &process) continue;
+    const OtherHalf half = other_half(process, call, message, *other);
+    all.possible = all.possible || half.possible;
+    all.longest_ns = std::max(all.longest_ns, half.longest_ns);
+  }
+  return all;
+}
 
 WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& thread) {
   const Call& call = thread.call;
-  const bool arrived = thread.since_ns != 0 && process.now_ns > thread.since_ns + kLongestTransfer;
+  const auto longer_than = [&](std::uint64_t ns) {
+    return thread.since_ns != 0 && process.now_ns > thread.since_ns && process.now_ns - thread.since_ns > ns;
+  };
   WaitsFor waits;
   waits.one_suffices = call.one_suffices;
   for (const Message& message : call.messages) {
+    const OtherHalf half = other_half(ranks, process, call, message);
+    if (half.certain || (half.possible && !longer_than(half.longest_ns)))
+      return {.ranks = {}, .one_suffices = true, .unknown = true};
     if (message.peer == kAnySource) {
       waits.one_suffices = true;
       add_all(waits, ranks, message.comm, process);
     } else if (is_under_way(ranks, process, message)) {
-      if (!arrived) return {.ranks = {}, .one_suffices = true, .unknown = true};
+      if (!longer_than(kLongestTransfer)) return {.ranks = {}, .one_suffices = true, .unknown = true};
     } else if (message.peer == process.rank && process.threads.size() == 1) {
       waits.ranks.push_back(process.rank);  // nobody else is there to send it
     } else {
@@ -116,7 +189,9 @@ bool answers(const Ranks& ranks, const Call& call) {
 /// one: libraries return from MPI_Win_lock before they have it.
 WaitsFor for_lock(const Ranks& ranks, const Process& process, const Thread& thread) {
   const Call& call = thread.call;
-  if (!answers(ranks, call)) return {.ranks = {}, .unknown = true};
+  const Process* const target = call.target < 0 ? nullptr : ranks.find(call.target);
+  const bool over = target != nullptr && (target->life == Life::ended || target->life == Life::died);
+  if (!over && !answers(ranks, call)) return {.ranks = {}, .unknown = true};
   const std::vector<Holder>& holders = ranks.holders(call.context, !wants_exclusive(thread, call));
   if (holders.size() > kMostHolders) return {.ranks = {}, .unknown = true};
   WaitsFor waits;
@@ -126,6 +201,7 @@ WaitsFor for_lock(const Ranks& ranks, const Process& process, const Thread& thre
         *holder.process, [&](const Call& theirs) { return is_on_target(theirs, call.context, call.target); });
     if (!waits_too) waits.ranks.push_back(holder.process->rank);
   }
+  if (over && waits.ranks.empty()) waits.ranks.push_back(call.target);
   waits.unknown = waits.ranks.empty();  // nobody is known to hold it: the target's library has to answer
   return waits;
 }

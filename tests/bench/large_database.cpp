@@ -377,7 +377,7 @@ class Model {
 
   /// As long as the lines that procedures are said to be at.
   void make_sources() {
-    constexpr std::uint32_t kEvery = 5;  // the files per one with a text: all of them would be a million lines
+    constexpr std::uint32_t kEvery = 5;  // files per one with a text: all would be a million lines
     for (std::uint32_t f = 0; f < kFiles; f += kEvery) {
       SourceFile& source = e_.sources.emplace_back(SourceFile{2 + f, {}});
       const std::uint32_t lines = 10 * (f + 1) * (kProcedures / kFiles) + 10;

@@ -6,7 +6,7 @@ build=$(realpath "$1") seconds=$2
 corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
 targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed run_marker idle_rules derived_metrics module_reader
-         structure_cache cache_entry symbol call_frames program)
+         structure_cache cache_entry symbol call_frames program published_calls remote_stacks)
 cmake --build "$build" -j "${JOBS:-$(nproc)}" --target fuzzers -- --quiet
 mkdir -p "${targets[@]/#/$corpus/}"
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import time
 import unittest
 
 import harness
+import made_hosts
 
 APPS = pathlib.Path(__file__).resolve().parent.parent / "apps"
 TRACE = """
@@ -105,10 +107,10 @@ def sentences(ranks):
 class Job:
     """Ranks of ranks_apart, measured or not."""
 
-    def __init__(self, mpi, ranks, directory=None, before=()):
+    def __init__(self, mpi, ranks, directory=None, before=(), options=()):
         self.program = harness.PROGRAMS / f"ranks_apart.{mpi}"
         measured = [harness.HPCRUN, "-o", directory] if directory else []
-        command = [*harness.LAUNCHERS[mpi], "-n", ranks, *before, *measured, self.program, 240]
+        command = [*harness.LAUNCHERS[mpi], *options, "-n", ranks, *before, *measured, self.program, 240]
         self.mark = tempfile.mkdtemp(prefix="culprit-stacks-")
         self.launcher = subprocess.Popen([str(word) for word in command], env=dict(harness.ENVIRONMENT, CULPRIT_TEST_MARK=self.mark),
                                          start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -285,7 +287,9 @@ class Threads(harness.Workspace):
             os.kill(program.pid, signal.SIGSTOP)
             while set(states(program.pid)) != {"T"}:
                 time.sleep(0.01)
-            self.assertEqual(stacks_json(program.pid)["threads"], 16)
+            done = stacks(program.pid, "--format", "json")
+            self.assertEqual(json.loads(done.stdout)["threads"], 16)
+            self.assert_one_line(done.stderr, f"process {program.pid} (placed_threads): is stopped by a signal (kill -CONT {program.pid} ")
             self.assertEqual(set(states(program.pid)), {"T"})
             os.kill(program.pid, signal.SIGCONT)
             while "T" in states(program.pid):
@@ -321,6 +325,194 @@ class Threads(harness.Workspace):
                     self.assertLess(time.monotonic(), end, states(program.pid))
             status, out, err = program.end()
             self.assertEqual(status, 0, out + err)
+
+
+@unittest.skipUnless(made_hosts.available(), "needs root, to make hosts")
+class OtherHosts(harness.Workspace):
+    """Jobs on this host and on two that are made up."""
+
+    def options(self, mpi, agent, far, near=True):
+        hosts = ",".join([*([f"{socket.gethostname()}:1"] if near else []), *(f"{name}:2" for name in far)])
+        if mpi == "openmpi":
+            return ["--mca", "plm_rsh_agent", agent, "--host", hosts]
+        return ["-launcher-exec", agent, "-hosts", hosts, "-genv", "UCX_TLS", "tcp,self"]
+
+    def hosts(self):
+        directory = self.here / "hosts"
+        directory.mkdir()
+        return made_hosts.Hosts(directory, "far1", "far2")
+
+    def check_all(self, done):
+        for sentence in sentences(5):
+            self.assertIn(sentence, done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^main +ranks 0-4$")
+        self.assertRegex(done.stdout, r"(?m)^5 processes on 3 hosts, \d+ threads, 3 looks, ")
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+
+    def check_job(self, mpi):
+        with self.hosts() as hosts, Job(mpi, 5, options=self.options(mpi, hosts.agent, hosts.names)) as job:
+            self.check_all(job.when_in_place(5, "--job", job.launcher.pid))
+            found = stacks_json("--job", job.launcher.pid)
+            ranks = {(each["process"].partition(":")[0], each["rank"]) for each, _ in paths(found) if each["role"] == "main"}
+            self.assertEqual(ranks, {(socket.gethostname(), 0), ("far1", 1), ("far1", 2), ("far2", 3), ("far2", 4)})
+            here = stacks("--job", job.launcher.pid, "--here")
+            self.assertIn("rank 0 stands in MPI_Allreduce", here.stdout)
+            self.assertIn("\n1 process, ", here.stdout)
+            name = re.search(r"viewer-cli stacks --job (\w+:[\w:.-]+)\)", here.stderr)
+            self.assert_one_line(here.stderr, "4 of 5 ranks are not here: they have ended, or run on other hosts (on each of them: ")
+            far = harness.run([hosts.agent, "far2", harness.VIEWER, "stacks", "--job", name.group(1)])
+            self.assertIn("\n2 processes, ", far.stdout)
+            hosts.running[1].kill()  # far2, and all that runs there
+            hosts.running[1].wait()
+            (hosts.directory / "far2").unlink()
+            done = stacks("--job", job.launcher.pid, expect=None)
+            if job.launcher.poll() is None:  # Open MPI may end the job already
+                self.assertEqual(done.returncode, 3)
+                self.assert_one_line(done.stderr, "viewer-cli: stacks: host far2: ", f"(look there: viewer-cli stacks --job {name.group(1)})")
+                self.assertIn("on 2 hosts", done.stdout)
+
+    def test_a_job_on_several_hosts_openmpi(self):
+        self.check_job("openmpi")
+
+    def test_a_job_on_several_hosts_mpich(self):
+        self.check_job("mpich")
+
+    def check_launcher_alone(self, mpi):
+        """The launcher's host has no rank: a login node."""
+        with self.hosts() as hosts:
+            with Job(mpi, 4, options=self.options(mpi, hosts.agent, hosts.names, near=False)) as job:
+                self.assertIn("\n4 processes on 2 hosts, ", job.when_in_place(4, "--job", job.launcher.pid).stdout)
+
+    def test_all_ranks_elsewhere_openmpi(self):
+        self.check_launcher_alone("openmpi")
+
+    def test_all_ranks_elsewhere_mpich(self):
+        self.check_launcher_alone("mpich")
+
+    def check_measured(self, mpi):
+        run = self.here / "run1"
+        with self.hosts() as hosts, Job(mpi, 5, directory=run, options=self.options(mpi, hosts.agent, hosts.names)) as job:
+            self.check_all(job.when_in_place(5, run))
+
+    def test_a_measurement_on_several_hosts_openmpi(self):
+        self.check_measured("openmpi")
+
+    def test_a_measurement_on_several_hosts_mpich(self):
+        self.check_measured("mpich")
+
+    def test_an_agent_that_does_not_answer(self):
+        """The job's agent hangs from the second command to a host on."""
+        with self.hosts() as hosts:
+            slow = self.here / "slow"
+            slow.write_text(f'#!/bin/sh\nmkdir "$0.$1" 2>/dev/null || sleep 600\nexec {hosts.agent} "$@"\n')
+            slow.chmod(0o755)
+            with Job("openmpi", 5, options=self.options("openmpi", slow, hosts.names)) as job:
+                done = stacks("--job", job.launcher.pid, "--looks", 1, "--every", 0, expect=None)
+                while "MPI_Allreduce" not in done.stdout:
+                    done = stacks("--job", job.launcher.pid, "--looks", 1, "--every", 0, expect=None)
+                self.assertEqual(done.returncode, 3)
+                lines = done.stderr.splitlines()
+                self.assertEqual(len(lines), 2, lines)
+                for host, line in zip(hosts.names, lines):
+                    self.assertIn(f"viewer-cli: stacks: host {host}: no answer within 30 s (look there: viewer-cli stacks --job openmpi:", line)
+                self.assertIn("rank 0 is in MPI_Allreduce", done.stdout)
+
+
+class Slurm(harness.Workspace):
+    """srun's tasks are not below it: Slurm's commands are made up, and say whose they are."""
+
+    def test_tasks_of_srun(self):
+        bin_directory = self.here / "bin"
+        bin_directory.mkdir()
+        shutil.copy("/bin/sleep", bin_directory / "srun")
+        environment = dict(harness.ENVIRONMENT, PATH=f"{bin_directory}:{os.environ['PATH']}")
+        launcher = subprocess.Popen(["srun", "600"], env=environment, executable=str(bin_directory / "srun"))
+        own = socket.gethostname()
+        step = (f"StepId=4711.0 UserId=0 StartTime=now TimeLimit=UNLIMITED State=RUNNING Partition=p NodeList={own} Nodes=1 CPUs=2 Tasks=2 "
+                f"Name=sleep Network=(null) SrunHost:Pid={own}:{launcher.pid}")
+        scontrol = bin_directory / "scontrol"
+        scontrol.write_text(f'#!/bin/sh\ncase "$*" in *step*) echo "{step}";; *hostnames*) echo {own};; esac\n')
+        scontrol.chmod(0o755)
+        tasks = [subprocess.Popen(["sleep", "600"], start_new_session=True,
+                                  env=dict(environment, SLURM_JOB_ID="4711", SLURM_STEP_ID=step, SLURM_PROCID=str(rank), SLURM_NTASKS="2"))
+                 for rank, step in ((0, "0"), (1, "0"), (0, "1"))]
+        try:
+            done = stacks("--job", launcher.pid, env=environment, expect=None)
+            end = time.monotonic() + PATIENCE
+            while "ranks 0, 1 stand in" not in done.stdout:
+                self.assertLess(time.monotonic(), end, done.stdout + done.stderr)
+                done = stacks("--job", launcher.pid, env=environment, expect=None)
+            self.assertIn("\n2 processes, ", done.stdout)  # not that of another step
+            self.assertEqual(done.stderr, "")
+            self.assertIn("\n1 process, ", stacks("--job", "slurm:4711.1").stdout)
+            self.assertIn("\n3 processes, ", stacks("--job", "slurm:4711").stdout)
+        finally:
+            for each in (launcher, *tasks):
+                each.kill()
+                each.wait()
+
+
+class Changes(harness.Workspace):
+    """Processes that change while they are looked at."""
+
+    def test_a_thread_that_executes_a_program(self):
+        with Running("unsteady", "exec") as program:
+            for _ in range(10):
+                done = stacks(program.pid, "--looks", 100, "--every", 0.001, expect=None)
+                self.assertIn(done.returncode, (0, 1), done.stderr)  # 1: there was none at that moment
+                self.assertNotIn("not permitted", done.stderr)
+            status, out, err = program.end()  # nobody holds it
+            self.assertEqual(status, 0, err)
+            self.assertRegex(out, r"^execs [1-9]")
+
+    def test_a_thread_that_stops_late(self):
+        with Running("unsteady", "vfork") as program:
+            end = time.monotonic() + PATIENCE
+            done = stacks(program.pid, "--looks", 2, "--every", 0.05)
+            while "uninterruptible sleep" not in done.stderr:
+                self.assertLess(time.monotonic(), end)
+                done = stacks(program.pid, "--looks", 2, "--every", 0.05)
+            self.assert_one_line(done.stderr, f"viewer-cli: stacks: process {program.pid} (unsteady): thread ", "a child of vfork")
+            self.assertIn("main thread stands in", done.stdout)
+            stacks_json(program.pid, "--looks", 40, "--every", 0.05)  # it wakes between looks
+            status, out, err = program.end()
+            self.assertEqual((status, err), (0, ""))
+            self.assertRegex(out, r"^children [1-9]")
+
+    def test_a_terminal_that_stops_us_leaves_no_thread_stopped(self):
+        """Ctrl-Z: between looks, when nobody waits for us."""
+        with Running("undisturbed", "signals") as program:
+            chance = random.Random(11)
+            for _ in range(KILLS // 3):
+                viewer = subprocess.Popen([str(harness.VIEWER), "stacks", str(program.pid), "--looks", "1000", "--every", "0.002"],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
+                time.sleep(chance.uniform(0, UNTIL_KILL))
+                os.kill(viewer.pid, signal.SIGTSTP)
+                end = time.monotonic() + PATIENCE
+                while set(states(viewer.pid)) != {"T"} and viewer.poll() is None:
+                    self.assertLess(time.monotonic(), end, states(viewer.pid))
+                    time.sleep(0.001)
+                self.assertIsNone(viewer.poll())
+                self.assertEqual(set(states(program.pid)) & {"t", "T"}, set())
+                os.kill(viewer.pid, signal.SIGCONT)
+                time.sleep(0.01)
+                viewer.kill()
+                viewer.wait()
+            status, out, err = program.end()
+            self.assertEqual(status, 0, out + err)
+
+    def test_a_program_whose_file_is_replaced(self):
+        """Without build-id only the kernel knows which file it was."""
+        program = self.here / "program"
+        harness.run(["objcopy", "--remove-section", ".note.gnu.build-id", harness.PROGRAMS / "placed_threads", program])
+        with Running(program) as running:
+            program.unlink()
+            shutil.copy("/bin/sleep", program)
+            for location, path in paths(stacks_json(running.pid)):
+                if location["role"] == "main":
+                    main = [frame for frame in path if frame["name"] == "main"]
+                    self.assertEqual([frame["module"] for frame in main], ["program"], path)
+                    self.assertTrue(main[0]["file"].endswith("placed_threads.cpp"))
 
 
 class Refusals(harness.Workspace):
@@ -362,6 +554,17 @@ class Refusals(harness.Workspace):
             self.assertEqual(set(states(program.pid)) & {"t", "T"}, set())
             done = harness.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tool, "stacks", "--job", os.getpid()], expect=1)
             self.assert_one_line(done.stderr, "not permitted: it belongs to root, you are ")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv") and shutil.which("unshare"), "needs root, to become another user")
+    def test_a_process_that_proc_hides(self):
+        tool = self.here / "viewer-cli"
+        shutil.copy(harness.VIEWER, tool)
+        tool.chmod(0o755)
+        self.here.chmod(0o755)
+        script = 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
+        with Running("placed_threads") as program:
+            done = harness.run(["unshare", "-m", "sh", "-c", script, "sh", tool, "stacks", program.pid], expect=1)
+            self.assert_one_line(done.stderr, f"process {program.pid}: not permitted: it belongs to another user, and /proc hides it (run ")
 
     def test_ranks_on_other_hosts_are_counted(self):
         command = "env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 sleep 600 & wait"

@@ -67,11 +67,8 @@ Json part_json(const follow::Part& part) {
                    {"share", spot.share},
                    {"ranks", spot.ranks}});
   }
-  return {{"seconds", part.seconds},
-          {"shares", shares_json(part.share)},
-          {"diagnosis", part.diagnosis},
-          {"ranks", std::move(ranks)},
-          {"hot", std::move(hot)}};
+  return {{"seconds", part.seconds}, {"shares", shares_json(part.share)}, {"diagnosis", part.diagnosis},
+          {"machine", part.machine}, {"ranks", std::move(ranks)},         {"hot", std::move(hot)}};
 }
 
 void complain_of(const follow::Follower& follower, std::vector<std::string>& told) {

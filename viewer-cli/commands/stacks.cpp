@@ -2,6 +2,8 @@
 // threads passed through.
 #include "commands/stacks.hpp"
 
+#include "commands/stacks_elsewhere.hpp"
+#include "commands/stacks_json.hpp"
 #include "print/output.hpp"
 #include "print/text.hpp"
 #include "stacks/job.hpp"
@@ -16,11 +18,15 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -34,14 +40,6 @@ using Root = stacks::Path::Root;
 
 constexpr std::size_t kMostSentences = 12;
 constexpr std::size_t kWidestName = 60;
-
-std::string_view name_of(Root root) {
-  return root == Root::program ? "<program root>" : root == Root::thread ? "<thread root>" : "<partial>";
-}
-
-std::string_view kind_of(Root root) {
-  return root == Root::program ? "root" : root == Root::thread ? "thread-root" : "partial";
-}
 
 /// A line of the program; those of MPI and of the system say nothing to its author.
 std::string own_place(const stacks::Frame& frame) {
@@ -177,36 +175,6 @@ void StacksText::tree(const std::vector<TreeNode>& roots) {
   }
 }
 
-Json frame_json(const TreeNode& node, bool root) {
-  if (root)
-    return {{"name", std::string(name_of(node.root))},
-            {"file", ""},
-            {"line", 0},
-            {"module", ""},
-            {"kind", std::string(kind_of(node.root))}};
-  return {{"name", node.frame.name},
-          {"file", node.frame.file},
-          {"line", node.frame.line},
-          {"module", node.frame.module},
-          {"kind", node.frame.inlined ? "inlined" : "procedure"}};
-}
-
-Json node_json(const Observation& observation, const TreeNode& node, bool root) {
-  Json locations = Json::array();
-  for (const TreeNode::Visitor& visitor : node.visitors) {
-    const stacks::Location& self = observation.locations[visitor.location];
-    locations.push_back({{"rank", self.rank < 0 ? Json(nullptr) : Json(self.rank)},
-                         {"thread", self.thread},
-                         {"role", self.role},
-                         {"process", self.host + ':' + std::to_string(self.pid)}});
-  }
-  Json children = Json::array();
-  for (const TreeNode& child : node.children) children.push_back(node_json(observation, child, false));
-  return {{"frame", frame_json(node, root)},
-          {"locations", std::move(locations)},
-          {"children", std::move(children)}};
-}
-
 std::uint64_t longest_stop_ns(const Observation& observation) {
   const auto longest = std::ranges::max_element(observation.stops_ns);
   return longest == observation.stops_ns.end() ? 0 : *longest;
@@ -219,7 +187,8 @@ bool is_number(std::string_view word) {
 
 /// A directory may have a number for its name: `./4711`.
 stacks::Job find_job(const Invocation& invocation) {
-  if (invocation.job > 0) return stacks::job_below(invocation.job);
+  if (invocation.job > 0) return stacks::job_below(invocation.job, invocation.here);
+  if (const auto name = stacks::parse_job_name(invocation.job_name)) return stacks::job_named(*name);
   const std::vector<std::string>& subjects = invocation.subjects;
   if (subjects.size() == 1 && !is_number(subjects[0])) {
     std::error_code error;
@@ -228,7 +197,7 @@ stacks::Job find_job(const Invocation& invocation) {
           print::spelled(subjects[0]) +
           ": neither a process nor a measurement directory (give numbers of processes: pgrep "
           "-a NAME finds them)");
-    return stacks::job_of_measurement(subjects[0]);
+    return stacks::job_of_measurement(subjects[0], invocation.here);
   }
   std::vector<pid_t> pids;
   for (const std::string& word : subjects) {
@@ -240,6 +209,41 @@ stacks::Job find_job(const Invocation& invocation) {
     pids.push_back(pid);
   }
   return stacks::job_of_processes(pids);
+}
+
+/// Other hosts are looked at meanwhile.
+Observation look_everywhere(stacks::Job& job, const Invocation& invocation) {
+  LooksElsewhere elsewhere(job, invocation);
+  Observation observation;
+  observation.looks = invocation.looks;
+  if (!job.targets.empty())
+    observation = stacks::look(job.targets, {.looks = invocation.looks, .every_s = invocation.every_s});
+  const std::size_t here = observation.unseen.size();
+  elsewhere.join(observation);
+  std::set<std::int32_t> ranks;
+  for (const stacks::Location& each : observation.locations) ranks.insert(each.rank);
+  ranks.erase(-1);
+  const bool failed = observation.unseen.size() > here;  // which says why ranks are missing
+  std::string note = failed ? "" : stacks::missing_note(job, ranks, elsewhere.any());
+  if (!note.empty() && observation.unseen.empty()) job.notes.push_back(std::move(note));
+  return observation;
+}
+
+void complain_of(const Observation& observation, const stacks::Job& job) {
+  constexpr std::size_t kMostListed = 20;
+  std::vector<std::string> complaints = observation.unseen;
+  complaints.insert(complaints.end(), observation.missed.begin(), observation.missed.end());
+  complaints.insert(complaints.end(), job.notes.begin(), job.notes.end());
+  const std::size_t listed = std::min(complaints.size(), kMostListed);
+  for (std::size_t i = 0; i < listed; ++i) print::complain("viewer-cli", "stacks: " + complaints[i]);
+  if (listed < complaints.size())
+    print::complain("viewer-cli", "stacks: and " + std::to_string(complaints.size() - listed) + " more");
+}
+
+std::size_t hosts_of(const Observation& observation) {
+  std::set<std::string_view> hosts;
+  for (const stacks::Location& each : observation.locations) hosts.insert(each.host);
+  return hosts.size();
 }
 
 }  // namespace
@@ -261,45 +265,30 @@ void write_stacks(std::ostream& out, const Screen& screen, const Observation& ob
                                               duration(seconds_of(longest), screen.unicode);
   const std::string processes =
       observation.processes == 1 ? "1 process" : std::to_string(observation.processes) + " processes";
+  const std::size_t hosts = hosts_of(observation);
+  const std::string on = hosts < 2 ? "" : " on " + std::to_string(hosts) + " hosts";
   out << '\n'
-      << screen.dim(wrap(
-             processes + ", " + counted(observation.locations.size(), "thread") + ", " + looks + stop + '.',
-             screen.width))
+      << screen.dim(wrap(processes + on + ", " + counted(observation.locations.size(), "thread") + ", " +
+                             looks + stop + '.',
+                         screen.width))
       << '\n';
-}
-
-Json stacks_json(const Observation& observation) {
-  Json roots = Json::array();
-  for (const TreeNode& root : stacks::unite(observation, {.by_line = true, .inside = true, .start_up = true}))
-    roots.push_back(node_json(observation, root, true));
-  Json stops = Json::array();
-  for (const std::uint64_t stop : observation.stops_ns) stops.push_back(seconds_of(stop));
-  return {{"processes", observation.processes}, {"threads", observation.locations.size()},
-          {"looks", observation.looks},         {"longest_stop_s", seconds_of(longest_stop_ns(observation))},
-          {"stops_s", std::move(stops)},        {"unseen", observation.unseen},
-          {"roots", std::move(roots)}};
 }
 
 int run_stacks(std::ostream& out, const Screen& screen, const Invocation& invocation) {
   constexpr int kFailure = 1, kDegraded = 3;
-  constexpr std::size_t kMostListed = 20;
   stacks::Job job;
   try {
     job = find_job(invocation);
   } catch (const UsageError&) {
     throw;
+  } catch (const stacks::NobodyHere& nobody) {
+    if (invocation.here && invocation.format == Format::json) out << write(stacks_json({}));
+    throw CommandError(std::string("stacks: ") + nobody.what());
   } catch (const std::runtime_error& error) {
     throw CommandError(std::string("stacks: ") + error.what());
   }
-  const Observation observation =
-      stacks::look(job.targets, {.looks = invocation.looks, .every_s = invocation.every_s});
-  std::vector<std::string> complaints = observation.unseen;
-  complaints.insert(complaints.end(), observation.missed.begin(), observation.missed.end());
-  complaints.insert(complaints.end(), job.notes.begin(), job.notes.end());
-  const std::size_t listed = std::min(complaints.size(), kMostListed);
-  for (std::size_t i = 0; i < listed; ++i) print::complain("viewer-cli", "stacks: " + complaints[i]);
-  if (listed < complaints.size())
-    print::complain("viewer-cli", "stacks: and " + std::to_string(complaints.size() - listed) + " more");
+  const Observation observation = look_everywhere(job, invocation);
+  complain_of(observation, job);
   if (observation.locations.empty()) return kFailure;
   print::TextStream text(out, screen.colour);
   if (invocation.format == Format::json) {

@@ -2,7 +2,6 @@
 
 #include "request/command_line.hpp"
 #include "stacks/observation.hpp"
-#include "text/frame_json.hpp"
 #include "text/screen.hpp"
 
 #include <ostream>
@@ -17,6 +16,5 @@ int run_stacks(std::ostream& out, const Screen& screen, const Invocation& invoca
 // The parts, for tests.
 void write_stacks(std::ostream& out, const Screen& screen, const stacks::Observation& observation,
                   const Invocation& invocation);
-Json stacks_json(const stacks::Observation& observation);
 
 }  // namespace culprit::viewer

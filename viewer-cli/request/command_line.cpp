@@ -2,12 +2,15 @@
 
 #include "print/text.hpp"
 #include "spelling/closest.hpp"
+#include "stacks/launchers.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -55,7 +58,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 27> kUses = {{
+const std::array<OptionUse, 28> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -82,6 +85,7 @@ const std::array<OptionUse, 27> kUses = {{
     {"--browse", {Command::diff}},
     {"--after", {Command::stuck}},
     {"--job", {Command::stacks}},
+    {"--here", {Command::stacks}},
     {"--looks", {Command::stacks}},
     {"--every", {Command::stacks, Command::report}},  // the report: with --follow
 }};
@@ -124,7 +128,7 @@ std::vector<std::string> split(const std::string& list) {
 
 struct Raw {
   std::vector<std::string> words, source_map;
-  std::string format = "text", metrics, scaling;
+  std::string format = "text", metrics, scaling, job;
   double min_percent = 0;
   std::uint32_t depth = 0;
   bool help = false, version = false;
@@ -145,7 +149,8 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--finer", invocation.finer)->excludes(app.add_option("--procedure", invocation.procedure));
   app.add_option("--focus", invocation.focus);
   app.add_option("--after", invocation.after_s);
-  app.add_option("--job", invocation.job);
+  app.add_option("--job", raw.job);
+  app.add_flag("--here", invocation.here);
   app.add_option("--looks", invocation.looks);
   app.add_flag("--follow", invocation.follow);
   app.add_option("--every", invocation.every_s);
@@ -191,12 +196,23 @@ bool asks_for_stacks(const std::vector<std::string>& words) {
   return !database || (words.size() > 1 && !is_one_of(kCommands, words[1]));
 }
 
-/// Takes the command out of the words, and leaves what is to be looked at.
-void take_subjects(const CLI::App& app, std::vector<std::string> words, Invocation& invocation) {
-  constexpr std::uint32_t kMostLooks = 1000;
-  words.erase(words.begin() + (words[0] == "stacks" ? 0 : 1));
-  if (app.count("--job") > 0 && invocation.job <= 0)
+/// The number of a launcher, or the name that a job has on all its hosts.
+void take_job(const std::string& job, Invocation& invocation) {
+  if (stacks::parse_job_name(job)) {
+    invocation.job_name = job;
+    return;
+  }
+  const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), invocation.job);
+  if (error != std::errc() || end != job.data() + job.size() || invocation.job <= 0)
     throw UsageError("--job: no number of a process (give that of mpirun or mpiexec)");
+}
+
+/// Takes the command out of the words, and leaves what is to be looked at.
+void take_subjects(const CLI::App& app, const Raw& raw, Invocation& invocation) {
+  constexpr std::uint32_t kMostLooks = 1000;
+  std::vector<std::string> words = raw.words;
+  words.erase(words.begin() + (words[0] == "stacks" ? 0 : 1));
+  if (app.count("--job") > 0) take_job(raw.job, invocation);
   if (app.count("--job") == 0 && words.empty())
     throw UsageError("stacks: no process or measurement directory given (see viewer-cli stacks --help)");
   if (app.count("--job") > 0 && !words.empty())
@@ -372,7 +388,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   refuse_empty(app);
   const bool stacks = asks_for_stacks(raw.words);
   if (stacks) {
-    take_subjects(app, raw.words, invocation);
+    take_subjects(app, raw, invocation);
     raw.words = {invocation.subjects.empty() ? "" : invocation.subjects[0], "stacks"};
   }
   refuse_command_first(raw.words);

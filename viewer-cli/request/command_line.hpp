@@ -70,6 +70,8 @@ struct Invocation {
   double after_s = 10;                ///< stuck: for so long a rank may compute while others wait for it
   std::vector<std::string> subjects;  ///< stacks: numbers of processes, or a measurement directory
   std::int32_t job = 0;               ///< stacks: the number of a launcher; 0: none
+  std::string job_name;               ///< stacks: `openmpi:…`, as stacks::parse_job_name() takes it
+  bool here = false;                  ///< stacks: this host only
   std::uint32_t looks = 3;            ///< stacks
   bool follow = false;                ///< of a measurement that goes on: as it is now, until it ends
   double every_s = 0.3;               ///< stacks, follow (default: 2): seconds from look to look

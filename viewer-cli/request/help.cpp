@@ -386,14 +386,17 @@ is stopped for a fraction of a millisecond, and goes on whatever happens to view
 
   viewer-cli stacks 4711                        one process
   viewer-cli stacks $(pgrep -x lmp)             several; their ranks are those of their environment
-  viewer-cli stacks --job $(pgrep -n mpirun)    all ranks of a job that run on this host
+  viewer-cli stacks --job $(pgrep -n mpirun)    all ranks of a job, on all its hosts
   viewer-cli run1 stacks                        the processes of a measurement that runs
   viewer-cli stacks 4711 --looks 1 --format json
 
 usage: viewer-cli stacks PID...|DIR [options]
        viewer-cli stacks --job PID [options]
 )help",
-     R"help(  --job PID               the ranks below this launcher (mpirun, mpiexec), its daemon, or a script that started it
+     R"help(  --job PID               the ranks below this launcher (mpirun, mpiexec, srun), its daemon, or a script that started
+                          it; the launcher starts viewer-cli on the job's other hosts
+  --job NAME              the ranks on this host of openmpi:ID, hydra:HOST:PORT or slurm:JOB.STEP
+  --here                  look at this host alone
   --looks N               (default: 3)
   --every SECONDS         from look to look (default: 0.3)
   --inside-waits          text: show what lies inside MPI calls too
@@ -401,7 +404,7 @@ usage: viewer-cli stacks PID...|DIR [options]
 )help",
      kNoTable,
      R"help(You may look at processes of your own; where the system forbids that, the error says what to do. The exit
-status is 1 where no process could be looked at, 3 where some could not.
+status is 1 where no process could be looked at, 3 where some processes or hosts could not.
 )help"},
 }};
 

@@ -42,8 +42,8 @@ struct ComparedWait {
 using CompareObserver = std::function<void(const ComparedWait&)>;
 
 struct DelayOptions {
-  /// How many waits all ranks together take at a time, about. 0: chosen such that what is kept of them is some
-  /// megabytes, or that turning to a time line takes a small part of the time.
+  /// How many waits all ranks together take at a time, about. 0: chosen such that what is kept of them is
+  /// some megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
   /// Waits for whose delayers' intervals are requested, or that are passed on, between two exchanges,
   /// for each rank of the analysis: many enough for an exchange to take a small part of the time, and few

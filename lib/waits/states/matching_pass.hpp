@@ -24,8 +24,8 @@ using Observer = std::function<void(Location, const measurement::trace::Record&)
 
 struct MatchingOptions {
   /// How many records all ranks together read between two exchanges, about; what is in flight does not grow
-  /// with the length of the traces. 0: chosen such that exchanges, and turning from one time line to the next,
-  /// take a small part of the time.
+  /// with the length of the traces. 0: chosen such that exchanges, and turning from one time line to the
+  /// next, take a small part of the time.
   std::uint64_t records_per_round = 0;
   /// Where what was found is kept.
   storage::SpillOptions spill = {};

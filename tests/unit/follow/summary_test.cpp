@@ -151,7 +151,34 @@ TEST_CASE("processes that have ended or write nothing say so; of none nothing is
   job.labels[1].silent = true;
   CHECK(job.part().ranks[0].state == State::ended);
   CHECK(job.part().ranks[1].state == State::silent);
+  job.labels[1].silent_s = 12;
+  CHECK(job.part().diagnosis.starts_with(
+      "rank 1 has written nothing for 12 s: stopped, dead, or its host does not answer"));
+  job.labels[1].here = true;
+  CHECK(job.part().diagnosis ==
+        "rank 1 has written nothing for 12 s: stopped, or without a processor; rank 1 works in assemble at "
+        "solve.c:41 (100 % of its time)");
   CHECK(summarize({}, {}, job.tree, 0).diagnosis == "nothing ran");
+}
+
+TEST_CASE("of ranks that only wait nothing else is said") {
+  Job job(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    job.spend(rank, job.reduce(), 970, 970);
+    job.spend(rank, job.assemble(), 30);
+  }
+  CHECK(job.part().diagnosis ==
+        "all ranks wait, 97 % of their time, most of it in MPI_Allreduce (main at solve.c:7)");
+}
+
+TEST_CASE("the machine is named before the code") {
+  Job job(2);
+  job.spend(0, job.reduce(), 1000, 1000);
+  job.spend(1, job.assemble(), 1000, 0, 300);
+  const std::string machine = "on host node, ranks 0, 1 share 1 processor";
+  const Part part = summarize(job.sums, job.labels, job.tree, 2, machine);
+  CHECK(part.machine == machine);
+  CHECK(part.diagnosis.starts_with(machine + "; rank 1 "));
 }
 
 TEST_CASE("who lives and has no samples is not silent, and who died says so") {
@@ -163,7 +190,7 @@ TEST_CASE("who lives and has no samples is not silent, and who died says so") {
   const Part part = job.part();
   CHECK(part.ranks[1].state == State::died);
   CHECK(part.ranks[2].state == State::not_sampled);
-  CHECK(part.diagnosis.starts_with("rank 0 works"));
+  CHECK(part.diagnosis.starts_with("rank 1 died; rank 0 works"));
   CHECK(worse(State::wait, State::work) == State::work);
   CHECK(worse(State::died, State::no_processor) == State::died);
 }

@@ -32,16 +32,23 @@ std::int64_t all(const WatchedThread& thread) {
   return sum;
 }
 
+/// A process with one thread, after the first look.
+struct Watched {
+  const Directory directory;
+  const std::filesystem::path path = directory / "a.culprit";
+  File file = File(path, process());
+  ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
+  LiveWatch watch = LiveWatch(path.string());
+  LiveWatch::Scratch scratch;
+  const bool looked = watch.look(scratch, 0);
+};
+
 }  // namespace
 
 TEST_CASE("a watched measurement gains what was recorded since the look before") {
-  const Directory directory;
-  const auto path = directory / "a.culprit";
-  File file(path, process());
-  ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
-  LiveWatch watch(path);
-  LiveWatch::Scratch scratch;
-  REQUIRE(watch.look(scratch, 0));
+  Watched watched;
+  auto& [directory, path, file, tree, watch, scratch, looked] = watched;
+  REQUIRE(looked);
   CHECK(watch.host() == "node17");
   CHECK(watch.process().key == kKey);
   REQUIRE(watch.threads().size() == 1);
@@ -146,13 +153,9 @@ TEST_CASE("a file of another process at the same path is not looked at") {
 }
 
 TEST_CASE("threads and arenas that come later are found") {
-  const Directory directory;
-  const auto path = directory / "a.culprit";
-  File file(path, process());
-  ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
-  LiveWatch watch(path);
-  LiveWatch::Scratch scratch;
-  REQUIRE(watch.look(scratch, 0));
+  Watched watched;
+  auto& [directory, path, file, tree, watch, scratch, looked] = watched;
+  REQUIRE(looked);
   ThreadTree* const other = file->add_thread(kTid + 1, false, call(0x99), kStart);
   other->record(insert(*other, {sample(0x30)}), values(7'000));
   std::int64_t expected = 0;

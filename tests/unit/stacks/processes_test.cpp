@@ -64,18 +64,21 @@ TEST_CASE("The ranks below a launcher are found, and those elsewhere counted") {
   first.pid();
   second.pid();
   other.pid();
-  const Job job = job_below(getpid());
+  const Job job = job_below(getpid(), true);
   REQUIRE(job.targets.size() == 2);
   CHECK(job.targets[0].rank == 0);
   CHECK(job.targets[0].pid == second.pid());
   CHECK(job.targets[1].pid == first.pid());
-  REQUIRE(job.notes.size() == 1);
-  CHECK(job.notes[0].starts_with("2 of 4 ranks are not here: they have ended, or run on other hosts ("));
+  CHECK(job.notes.empty());
+  CHECK(missing_note(job, {0, 1}, false)
+            .starts_with("2 of 4 ranks are not here: they have ended, or run on other hosts ("));
+  CHECK(missing_note(job, {0, 1, 3}, true).starts_with("1 of 4 ranks were found on no host: "));
+  CHECK(missing_note(job, {0, 1, 2, 3}, true).empty());
 }
 
 TEST_CASE("Who is no launcher, or nobody, is refused") {
   const Child child({"A=1"});
-  CHECK_THROWS_WITH(job_below(child.pid()), Catch::Contains("no process below"));
+  CHECK_THROWS_WITH(job_below(child.pid(), true), Catch::Contains("no process below"));
   CHECK_THROWS_WITH(job_of_processes({1 << 22}), Catch::Contains("there is none on this host"));
 }
 

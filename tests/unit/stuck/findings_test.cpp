@@ -46,6 +46,38 @@ TEST_CASE("a ring of sends is a deadlock, reported as its cycle") {
   CHECK(findings.moving.size() == 2);
 }
 
+TEST_CASE("a message that takes long is no deadlock") {
+  Picture picture = job(2);
+  for (const std::int32_t rank : {0, 1}) {
+    receives(picture, rank, 1 - rank, 5);
+    thread_of(picture, rank).all_messages = true;
+  }
+  CHECK(kinds(standing(picture)) == std::vector{ProblemKind::deadlock});
+  thread_of(picture, 0).last = {message(CallKind::send, 1, 5)};  // MPI_Isend
+  CHECK_FALSE(standing(picture).stuck());
+}
+
+TEST_CASE("who waits for the epoch or the lock of a rank that has ended") {
+  Picture picture = job(3);
+  picture.contexts[7] = {.kind = ContextKind::window, .members = {0, 1, 2}, .others = {}};
+  picture.processes[2].life = Life::ended;
+  Call& wait = in(picture, 0, CallKind::wait, "MPI_Win_wait");
+  wait.context = 7;
+  wait.group = {2};
+  Call& lock = in(picture, 1, CallKind::lock, "MPI_Win_lock");
+  lock.context = 7;
+  lock.target = 2;
+  const Findings findings = standing(picture);
+  REQUIRE(kinds(findings) == std::vector(2, ProblemKind::no_partner));
+  CHECK(findings.verdict == "Stuck: rank 0 waits for rank 2, which has ended");
+  CHECK(findings.problems[0].text ==
+        "rank 0 is in MPI_Win_wait (main at a.c:7) since 41 s, for MPI_Win_complete on rank 2, which has "
+        "ended");
+  CHECK(findings.problems[1].text ==
+        "rank 1 is in MPI_Win_lock (main at a.c:7) since 41 s, for a lock on rank 2, which has ended");
+  CHECK(findings.problems[1].ranks == List{1, 2});
+}
+
 TEST_CASE("who has made a call between the looks moves") {
   Picture now = job(3);
   for (std::int32_t rank = 0; rank < 3; ++rank) sends(now, rank, (rank + 1) % 3);

@@ -52,6 +52,50 @@ TEST_CASE("a message that both sides wait for is under way, for a while") {
   CHECK(of(picture, 0).ranks == List{1});
 }
 
+TEST_CASE("what the other end has begun without waiting is under way") {
+  Picture picture = job(2);
+  const auto begin = [&](std::int32_t rank, CallKind kind, std::int32_t peer, std::uint64_t bytes = 8) {
+    Message begun = message(kind, peer, 5);
+    begun.bytes = bytes;
+    thread_of(picture, rank).last.push_back(begun);
+  };
+  for (const std::int32_t rank : {0, 1}) {
+    receives(picture, rank, 1 - rank, 5);
+    thread_of(picture, rank).all_messages = true;
+    thread_of(picture, rank).last.clear();
+  }
+  CHECK(of(picture, 1).ranks == List{0});
+  begin(0, CallKind::send, 1);  // MPI_Isend
+  CHECK(of(picture, 1).unknown);
+  CHECK(of(picture, 1).ranks.empty());
+  CHECK(of(picture, 0).ranks == List{1});
+  begin(1, CallKind::receive, 0);  // that message was received: another one is waited for
+  CHECK(of(picture, 1).ranks == List{0});
+  receives(picture, 1, kAnySource, kAnyTag);
+  CHECK(of(picture, 1).ranks == List{0});
+  receives(picture, 1, 0, 5);
+  in(picture, 1, CallKind::all_requests, "MPI_Wait").messages = {message(CallKind::receive, 0, 5)};
+  CHECK(of(picture, 1).unknown);  // its own request is the one that was begun
+  // Where not all are known, the message may be an earlier one: for as long as a slow network may take.
+  receives(picture, 1, 0, 5);
+  thread_of(picture, 0).all_messages = false;
+  thread_of(picture, 1).since_ns = kNow - 2'000'000'000;
+  CHECK(of(picture, 1).unknown);
+  thread_of(picture, 1).since_ns = kNow - 9'000'000'000;
+  CHECK(of(picture, 1).ranks == List{0});
+  begin(0, CallKind::send, 1, 1'000'000'000);
+  CHECK(of(picture, 1).unknown);
+  // The other way round: MPI_Irecv.
+  thread_of(picture, 0).last.clear();
+  thread_of(picture, 1).last.clear();
+  sends(picture, 0, 1, 5);
+  receives(picture, 1, 0, 6);
+  CHECK(of(picture, 0).ranks == List{1});
+  thread_of(picture, 0).all_messages = true;
+  begin(1, CallKind::receive, 0);
+  CHECK(of(picture, 0).unknown);
+}
+
 TEST_CASE("of several requests, one that can come is enough to hope for") {
   Picture picture = job(3);
   in(picture, 0, CallKind::all_requests, "MPI_Waitall").messages = {message(CallKind::receive, 1, 0),

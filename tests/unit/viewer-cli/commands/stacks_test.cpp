@@ -1,5 +1,6 @@
 #include "commands/stacks.hpp"
 
+#include "commands/stacks_json.hpp"
 #include "stacks/observed.hpp"
 
 #include <sstream>

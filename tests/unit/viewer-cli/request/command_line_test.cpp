@@ -64,6 +64,11 @@ TEST_CASE("Stacks take processes, a directory or a job, before or behind the com
   const Invocation job = parse({"stacks", "--job", "12", "--format", "json"});
   CHECK(job.job == 12);
   CHECK(job.subjects.empty());
+  CHECK_FALSE(job.here);
+  const Invocation named = parse({"stacks", "--job", "slurm:7.0", "--here"});
+  CHECK(named.job_name == "slurm:7.0");
+  CHECK(named.here);
+  CHECK_THROWS_AS(parse({"stacks", "--job", "7x"}), UsageError);
   CHECK_THROWS_AS(parse({"stacks"}), UsageError);
   CHECK_THROWS_AS(parse({"stacks", "--job", "0"}), UsageError);
   CHECK_THROWS_AS(parse({"stacks", "--job", "1", "2"}), UsageError);

@@ -1,0 +1,106 @@
+#include "commands/stuck.hpp"
+
+#include <sstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using stuck::CallKind;
+
+stuck::Thread thread(std::uint64_t tid, const std::string& call) {
+  stuck::Thread made;
+  made.tid = tid;
+  made.role = "main";
+  made.inside = !call.empty();
+  made.call.name = call;
+  made.call.kind = CallKind::receive;
+  made.path = {
+      {.name = "solve", .file = "/src/a.c", .line = 7, .module = "a", .inlined = false, .mpi = false}};
+  return made;
+}
+
+/// Ranks 0 and 1 wait for each other, further ones move.
+stuck::Picture job(std::int32_t ranks) {
+  stuck::Picture picture;
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    stuck::Process process;
+    process.host = "node";
+    process.pid = 100 + static_cast<std::uint64_t>(rank);
+    process.rank = rank;
+    process.threads = {thread(process.pid, rank < 2 ? "MPI_Recv" : "")};
+    if (rank < 2)
+      process.threads[0].call.messages = {
+          {.kind = CallKind::receive, .comm = 1, .peer = 1 - rank, .tag = 5, .bytes = 0}};
+    picture.processes.push_back(std::move(process));
+  }
+  return picture;
+}
+
+stuck::Findings deadlock(std::int32_t ranks) {
+  stuck::Findings findings;
+  findings.problems = {{.kind = stuck::ProblemKind::deadlock, .ranks = {0, 1}, .text = "0 -> 1 -> 0"}};
+  findings.verdict = "Stuck: a deadlock of ranks 0, 1";
+  findings.waiting = {{.process = 0, .thread = 0, .since_s = 41, .ranks = {1}},
+                      {.process = 1, .thread = 0, .since_s = 40, .ranks = {0}}};
+  for (std::size_t i = 2; i < static_cast<std::size_t>(ranks); ++i) findings.moving.push_back({i, 0});
+  return findings;
+}
+
+std::string text(const stuck::Picture& picture, const stuck::Findings& findings, bool unicode = true) {
+  std::ostringstream out;
+  write_stuck(out, {.width = 100, .colour = false, .unicode = unicode}, picture, findings);
+  return out.str();
+}
+
+TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
+  CHECK(text(job(3), deadlock(3)) ==
+        "Stuck: a deadlock of ranks 0, 1.\n"
+        "\n"
+        "- 0 → 1 → 0.\n"
+        "\n"
+        "Waiting in one call\n"
+        "  rank 0  MPI_Recv  41 s  for rank 1, tag 5  solve at a.c:7\n"
+        "  rank 1  MPI_Recv  40 s  for rank 0, tag 5  solve at a.c:7\n"
+        "\n"
+        "Not waiting in a call\n"
+        "  rank 2  in solve at a.c:7\n");
+  CHECK(text(job(3), deadlock(3), false).find("0 -> 1 -> 0") != std::string::npos);
+  stuck::Picture over = job(2);
+  over.over = true;
+  CHECK(text(over, deadlock(2)).starts_with("Stuck: a deadlock of ranks 0, 1, when the job ended.\n"));
+  CHECK(text(job(0), {.problems = {}, .waiting = {}, .moving = {}, .verdict = "Not stuck"}) ==
+        "Not stuck.\n");
+}
+
+TEST_CASE("Of many threads those in one place share a row") {
+  stuck::Findings findings = deadlock(40);
+  const std::string few = text(job(40), findings);
+  CHECK(few.find("  ranks 2-39  in solve at a.c:7\n") != std::string::npos);
+  for (int i = 0; i < 20; ++i) findings.waiting.push_back(findings.waiting[0]);
+  CHECK(text(job(40), findings).find("MPI_Recv  40 s to 41 s  for ranks 0, 1  solve at a.c:7\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("The json of stuck has problems, waits and the rest") {
+  const Json found = stuck_json(job(3), deadlock(3));
+  CHECK(found["stuck"] == true);
+  CHECK(found["problems"] ==
+        Json::array({{{"kind", "deadlock"}, {"ranks", {0, 1}}, {"text", "0 -> 1 -> 0"}}}));
+  const Json& row = found["waiting"][0];
+  CHECK(row["rank"] == 0);
+  CHECK(row["process"] == "node:100");
+  CHECK(row["call"] == "MPI_Recv");
+  CHECK(row["since_s"] == 41);
+  CHECK(row["for"] == Json::array({1}));
+  CHECK(row["path"][0] ==
+        Json({{"name", "solve"}, {"file", "/src/a.c"}, {"line", 7}, {"module", "a"}, {"kind", "procedure"}}));
+  CHECK(found["moving"][0]["rank"] == 2);
+  CHECK(stuck_json(job(0), {})["stuck"] == false);
+}
+
+}  // namespace
+}  // namespace culprit::viewer::testing
