@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what docs/figures.md states. Usage: run.py BUILD [overhead] [handler] [calls] [trace] [throws] [merge] [scale] [cold]
-                                                     [structure] [first-view] [one-sided] [transfers] [many-threads] [large-view] [keys] [follow]
+                                                     [structure] [first-view] [one-sided] [transfers] [many-threads] [large-view] [html-page] [keys] [follow]
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace: default 15; many-threads: 3), CULPRIT_BENCH_SECONDS
@@ -583,6 +583,29 @@ class Bench:
             print(f"  {name:50} {walls:.3f} s, {cpus:.3f} s CPU", flush=True)
         database.unlink()
 
+    def html_page(self):
+        """The page of a traced run of 1 000 000 contexts on 10 000 ranks: making it, and from its address until its script is
+        done, in headless Chromium; then from tab to tab."""
+        sys.path.insert(0, str(APPS.parent / "integration"))
+        from chromium import Chromium
+
+        contexts, ranks = map(int, os.environ.get("CULPRIT_BENCH_KEYS", "1000000x10000").split("x"))
+        database, page = self.here / "page.db", self.here / "page.html"
+        generator = self.build / "tests" / "bench" / "large_database"
+        print("html page:", self.time([generator, database, contexts, ranks, "traced"])[2].stdout.strip())
+        self.into_page_cache(database)
+        wall, cpu, _ = self.time([self.viewer, database, "export", "html", "-o", page])
+        print(f"  written in {wall:.1f} s ({cpu:.1f} s CPU), {page.stat().st_size / 1e6:.2f} MB")
+        with Chromium() as browser:
+            opened = [browser.open(page.as_uri()) for _ in range(RUNS)]
+            print(f"  opened in {statistics.median(opened):.2f} s (slowest of {RUNS}: {max(opened):.2f} s)")
+            for tab in ("calls", "callers", "flat", "flame", "ranks", "time", "waits/matrix", "source"):
+                begin = time.monotonic()
+                browser.ask(f"location.hash = {tab!r}")
+                browser.settle()
+                print(f"  {tab:14} {time.monotonic() - begin:.2f} s")
+        database.unlink()
+        page.unlink()
 
     @staticmethod
     def into_page_cache(path):
@@ -638,7 +661,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     wanted = sys.argv[2:] or list(BENCHMARKS)
-    unknown = set(wanted) - {*BENCHMARKS, "large-view", "keys"}
+    unknown = set(wanted) - {*BENCHMARKS, "large-view", "html-page", "keys"}
     if unknown:
         print(f"bench: {' '.join(unknown)}: unknown ({', '.join(BENCHMARKS)})", file=sys.stderr)
         sys.exit(2)

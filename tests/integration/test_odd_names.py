@@ -38,7 +38,7 @@ COMMANDS = [
     ["critical-path"], ["hotspots"], ["variation"], ["communication"], ["efficiency"], ["info"],
 ]
 NO_CSV = {"report", "efficiency", "info"}
-EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "pprof", "firefox", "perfetto"]
+EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "html", "pprof", "firefox", "perfetto"]
 
 
 def run(command, **options):

@@ -88,16 +88,13 @@ Json critical_path_json(const database::Contents& experiment) {
   return {{"length_s", seconds_of(length_of(experiment))}, {"paths", std::move(paths)}};
 }
 
-void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const std::vector<CriticalScope> paths = critical_by_scope(experiment);
+std::string critical_path_summary(const database::Contents& experiment, bool unicode) {
   const std::uint64_t length = length_of(experiment);
-  if (paths.empty() || length == 0) {
-    out << "No time was recorded between MPI_Init and MPI_Finalize.\n";
-    return;
-  }
+  if (experiment.trace().critical.empty() || length == 0)
+    return "No time was recorded between MPI_Init and MPI_Finalize.";
   std::uint64_t imbalance = 0;
-  for (const CriticalScope& one : paths) imbalance += one.imbalance_ns;
-  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
+  for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
+  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   const auto share = [&](std::uint64_t ns) {
     return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
   };
@@ -110,18 +107,35 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
   } else {
     gain = "It is all of the only rank's time.";
   }
-  out << wrap("The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
-                  share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain,
-              screen.width)
-      << "\n\n";
+  return "The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
+         share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain;
+}
+
+std::string critical_row_phrase(const database::Contents& experiment, const CriticalScope& one,
+                                bool unicode) {
+  const std::string above =
+      one.imbalance_ns > 0 ? keep(duration(seconds_of(one.imbalance_ns), unicode)) + " above average, on "
+                           : "on ";
+  return above + ranks_text(experiment, one);
+}
+
+void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  out << wrap(critical_path_summary(experiment, screen.unicode), screen.width) << '\n';
+  const std::vector<CriticalScope> paths = critical_by_scope(experiment);
+  const std::uint64_t length = length_of(experiment);
+  if (paths.empty() || length == 0) return;
+  out << '\n';
+  const auto share = [&](std::uint64_t ns) {
+    return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
+  };
   const RowWriter rows(out, screen, experiment, paths.front().ns);
   const std::size_t shown =
       rows_to_show(paths, static_cast<double>(length), [](const auto& one) { return one.ns; });
   for (std::size_t i = 0; i < shown; ++i) {
     const CriticalScope& one = paths[i];
-    const std::string above =
-        one.imbalance_ns > 0 ? ", " + time(one.imbalance_ns) + " above average, on " : " on ";
-    rows.row(one.ns, screen.bold(share(one.ns)) + above + ranks_text(experiment, one));
+    const std::string comma = one.imbalance_ns > 0 ? ", " : " ";
+    rows.row(one.ns,
+             screen.bold(share(one.ns)) + comma + critical_row_phrase(experiment, one, screen.unicode));
     rows.path(one.scope.context, one.scope.between);
   }
   rows.rest(paths.size(), shown);

@@ -5,6 +5,7 @@
 #include "text/table.hpp"
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 // The critical path (`critical-path`): what the run's length depends on.
@@ -18,6 +19,11 @@ std::vector<database::CriticalScope> critical_by_scope(const database::Contents&
 Table critical_path_table(const database::Contents& experiment);
 /// An object per scope.
 Json critical_path_json(const database::Contents& experiment);
+/// How long it is, and what balancing its code could save; wrap() breaks it, as what follows.
+std::string critical_path_summary(const database::Contents& experiment, bool unicode);
+/// `80 ms above average, on rank 3 80 %, rank 0 20 %`.
+std::string critical_row_phrase(const database::Contents& experiment, const database::CriticalScope& one,
+                                bool unicode);
 void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment);
 
 }  // namespace culprit::viewer

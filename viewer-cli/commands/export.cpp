@@ -1,5 +1,6 @@
 #include "commands/export.hpp"
 
+#include "commands/html/page.hpp"
 #include "export/firefox.hpp"
 #include "export/hatchet.hpp"
 #include "export/otf2.hpp"
@@ -108,6 +109,9 @@ void write_export(std::ostream& file, const views::Source& source, const Invocat
       break;
     case ExportFormat::caliper:
       write_caliper(out, figures);
+      break;
+    case ExportFormat::html:
+      write_html(out, source, !invocation.no_source);
       break;
     case ExportFormat::csv:
     case ExportFormat::json:

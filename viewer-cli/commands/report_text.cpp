@@ -22,6 +22,9 @@
 #include <array>
 #include <cctype>
 #include <set>
+#include <span>
+#include <string_view>
+#include <utility>
 
 namespace culprit::viewer {
 namespace {
@@ -39,21 +42,27 @@ constexpr double kUndecided = 0.5;
 constexpr double kMostlyCpu = 0.8;   // of the work: below, the report says so
 constexpr std::size_t kProse = 110;  // longer lines are hard to read
 
+using Tone = ReportParagraph::Tone;
+using Kind = ReportPlace::Kind;
+
+/// What stands around a part of a text that leads somewhere: kLink, the number of the place, kOf, the part,
+/// kEnd. They occur in no text of ours, and names of others are spelled without them.
+constexpr char kLink = '\x1c', kOf = '\x1d', kEnd = '\x1e';
+
 class Report {
  public:
-  Report(std::ostream& out, const Screen& screen, const views::Figures& figures, const std::string& database,
-         bool without_startup)
-      : out_(out),
-        screen_(screen),
-        width_(std::min(screen.width, kProse)),
+  Report(const views::Figures& figures, const std::string& database, bool without_startup, std::size_t width,
+         bool unicode)
+      : unicode_(unicode),
+        width_(width),
         figures_(figures),
         experiment_(figures.experiment()),
         database_(database),
         diagnosis_(diagnose(figures, without_startup)),
-        verdict_(find_verdict(figures, diagnosis_, width_ / 2, screen.unicode)),
-        names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), screen.unicode)) {}
+        verdict_(find_verdict(figures, diagnosis_, width_ / 2, unicode)),
+        names_(suspect_names(experiment_, std::max<std::size_t>(width_ / 3, 24), unicode)) {}
 
-  void write() {
+  std::vector<ReportParagraph> make() {
     const bool healthy = verdict_.kind == VerdictKind::healthy;
     verdict();
     machine();
@@ -68,22 +77,51 @@ class Report {
       if (!healthy) work();
       busy_machine();
     }
-    out_ << '\n' << screen_.dim(wrap(quality_text(experiment_), width_)) << '\n';
-    for (const std::string& line : quality_warnings(experiment_)) {
-      out_ << screen_.warning(wrap(line, width_, 2)) << '\n';
-    }
+    gap();
+    add(Tone::quality, quality_text(experiment_), 0, 0);
+    for (const std::string& line : quality_warnings(experiment_)) add(Tone::warning, line, 0, 2);
+    return std::move(paragraphs_);
   }
 
  private:
   void say(const std::string& text, std::size_t indent = 0) { say(text, indent, indent); }
   void say(const std::string& text, std::size_t indent, std::size_t hanging) {
-    out_ << std::string(indent, ' ') << wrap(text, width_, hanging, indent) << '\n';
+    add(Tone::sentence, text, indent, hanging);
+  }
+  void add(Tone tone, const std::string& text, std::size_t indent, std::size_t hanging) {
+    paragraphs_.push_back({tone, indent, hanging, parts_of(text)});
+  }
+  void gap() { paragraphs_.push_back({Tone::gap, 0, 0, {}}); }
+
+  /// The same text, leading to a place.
+  [[nodiscard]] std::string link(const std::string& text, const ReportPlace& place) const {
+    places_.push_back(place);
+    return kLink + std::to_string(places_.size() - 1) + kOf + text + kEnd;
+  }
+  [[nodiscard]] std::string link(const std::string& text, Kind kind, std::uint32_t scope = 0) const {
+    return link(text, ReportPlace{.kind = kind, .scope = scope});
   }
 
-  [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, screen_.unicode)); }
+  /// Takes the marks of link() out.
+  [[nodiscard]] std::vector<ReportPart> parts_of(std::string_view text) const {
+    std::vector<ReportPart> parts;
+    while (!text.empty()) {
+      const std::size_t plain = std::min(text.find(kLink), text.size());
+      if (plain > 0) parts.push_back({std::string(text.substr(0, plain)), {}});
+      text.remove_prefix(plain);
+      if (text.empty()) break;
+      const std::size_t of = text.find(kOf), end = text.find(kEnd);
+      const std::size_t place = std::stoul(std::string(text.substr(1, of - 1)));
+      parts.push_back({std::string(text.substr(of + 1, end - of - 1)), places_.at(place)});
+      text.remove_prefix(end + 1);
+    }
+    return parts;
+  }
+
+  [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, unicode_)); }
   [[nodiscard]] static std::string share(double value) { return keep(percent(value)); }
   [[nodiscard]] std::string scope(database::ContextId context, bool article, std::size_t width) const {
-    return scope_phrase(experiment_, context, article, width, screen_.unicode);
+    return link(scope_phrase(experiment_, context, article, width, unicode_), Kind::context, context);
   }
 
   /// Where sampling was refused, waits that the wrappers stamp are known, but not of how much time.
@@ -146,7 +184,8 @@ class Report {
           (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
-    std::string text = share(diagnosis_.idle_share()) + " of the run is waiting (" + amount + ")";
+    std::string text =
+        link(share(diagnosis_.idle_share()) + " of the run is waiting", Kind::waiting) + " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
@@ -163,9 +202,9 @@ class Report {
   /// What of communication itself takes time.
   void messages() {
     const std::vector<std::string> phrases =
-        message_pattern_phrases(figures_, diagnosis_, width_ / 3, screen_.unicode);
-    if (!phrases.empty()) out_ << '\n';
-    for (const std::string& phrase : phrases) say(phrase);
+        message_pattern_phrases(figures_, diagnosis_, width_ / 3, unicode_);
+    if (!phrases.empty()) gap();
+    for (const std::string& phrase : phrases) say(link(phrase, Kind::communication));
   }
 
   /// `79 % of that in MPI_Allreduce, 12 % in MPI_Wait`.
@@ -181,15 +220,40 @@ class Report {
 
   /// What a reader should take home, before all details (docs/diagnosis.md).
   void verdict() {
-    if (sampled()) out_ << screen_.bold(wrap(verdict_.text, width_)) << "\n\n";
+    if (!sampled()) return;
+    add(Tone::verdict, link(verdict_.text, place_of_verdict()), 0, 0);
+    gap();
+  }
+
+  /// Of uneven work the suspect that explains most, of what else happens in calls these.
+  [[nodiscard]] ReportPlace place_of_verdict() const {
+    switch (verdict_.kind) {
+      case VerdictKind::uneven_lasting:
+      case VerdictKind::uneven_drifting:
+      case VerdictKind::uneven_intermittent:
+      case VerdictKind::serial:
+        if (!experiment_.suspects().empty())
+          return {.kind = Kind::context, .scope = experiment_.suspects().front().suspect};
+        break;
+      case VerdictKind::messages:
+        return {.kind = Kind::communication};
+      case VerdictKind::healthy:
+        if (!diagnosis_.work.empty()) return {.kind = Kind::flat, .scope = diagnosis_.work.front().scope};
+        break;
+      default:
+        break;
+    }
+    if (!diagnosis_.blamed.empty())
+      return {.kind = Kind::context, .scope = diagnosis_.blamed.front().context};
+    return {};
   }
 
   /// Before any code is accused (docs/algorithms.md 5.6).
   void machine() {
     if (!sampled()) return;
-    const std::vector<std::string> phrases = machine_phrases(experiment_, diagnosis_.idle_s, screen_.unicode);
+    const std::vector<std::string> phrases = machine_phrases(experiment_, diagnosis_.idle_s, unicode_);
     for (const std::string& phrase : phrases) say(phrase);
-    if (!phrases.empty()) out_ << '\n';
+    if (!phrases.empty()) gap();
   }
 
   [[nodiscard]] static bool took_time(const RoleIdleness& role) {
@@ -231,7 +295,7 @@ class Report {
   void blame(const Blamed& blamed, bool first) {
     const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
     const bool after_section = several_roles() || verdict_.kind == VerdictKind::healthy;
-    if (!first || after_section) out_ << '\n';
+    if (!first || after_section) gap();
     const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
     const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
     std::string text = time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
@@ -293,30 +357,18 @@ class Report {
   }
 
   void suspect_lines(const std::vector<Listed>& here) {
-    std::vector<std::array<std::string, 3>> cells;
-    std::array<std::size_t, 3> widths{};
     for (const Listed& each : here) {
       const database::Suspect& suspect = *each.facts.suspect;
       const std::string work = more_work_phrase(each.facts.more_work, each.facts.only_here) + ' ';
       const std::string doubt = confidence_phrase(experiment_, each.facts);
-      cells.push_back({name_of(experiment_, names_, suspect),
-                       work + threads_phrase(experiment_, suspect.locations),
-                       "explains " + duration(each.explains_s, screen_.unicode) +
-                           (doubt.empty() ? "" : " (" + doubt + ')')});
-      for (std::size_t cell = 0; cell < 3; ++cell)
-        widths[cell] = std::max(widths[cell], columns(cells.back()[cell]));
-    }
-    const std::string start = "  suspect  ";
-    const bool fits = start.size() + widths[0] + widths[1] + widths[2] + 6 <= width_;
-    for (const std::array<std::string, 3>& row : cells) {
-      if (fits) {
-        out_ << start << screen_.bold(row[0]) << std::string(widths[0] - columns(row[0]) + 3, ' ') << row[1]
-             << std::string(widths[1] - columns(row[1]) + 3, ' ') << row[2] << '\n';
-      } else {
-        out_ << start << screen_.bold(wrap(row[0], width_, start.size(), start.size())) << '\n'
-             << std::string(start.size(), ' ')
-             << wrap(row[1] + ", " + row[2], width_, start.size(), start.size()) << '\n';
-      }
+      paragraphs_.push_back(
+          {Tone::suspect,
+           2,
+           2,
+           {{name_of(experiment_, names_, suspect), {.kind = Kind::context, .scope = suspect.suspect}},
+            {work + threads_phrase(experiment_, suspect.locations), {}},
+            {"explains " + duration(each.explains_s, unicode_) + (doubt.empty() ? "" : " (" + doubt + ')'),
+             {}}}});
     }
   }
 
@@ -355,9 +407,9 @@ class Report {
 
   void varying_gaps() {
     std::size_t listed = 0;
-    for (const std::string& phrase : varying_gap_phrases(experiment_, width_ / 3, screen_.unicode)) {
+    for (const std::string& phrase : varying_gap_phrases(experiment_, width_ / 3, unicode_)) {
       if (listed++ == kGapsListed) return;
-      out_ << '\n';
+      gap();
       say(phrase);
     }
   }
@@ -388,7 +440,7 @@ class Report {
   void time_lines() {
     const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
     if (text.empty()) return;
-    out_ << '\n';
+    gap();
     say("From the time lines:" + text);
   }
 
@@ -401,9 +453,11 @@ class Report {
   [[nodiscard]] std::string longest_wait() const {
     for (const database::Wait& wait : experiment_.waits()) {
       if (!wait.exact || wait.cause_location == database::kNone) continue;
-      return " " + location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
-             " for " + location_label(experiment_, wait.cause_location) + " in " +
-             scope(wait.context, false, width_ / 3) +
+      return " " +
+             link(location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
+                      " for " + location_label(experiment_, wait.cause_location),
+                  Kind::waits) +
+             " in " + scope(wait.context, false, width_ / 3) +
              (wait.count > 1 ? keep(" (" + counted(wait.count, "wait")) + "), longer than any other."
                              : ", the longest of all waits.");
     }
@@ -419,8 +473,8 @@ class Report {
     for (const database::Cause& cause : causes) sum += cause.cost_ns();
     if (causes.empty() || sum == 0) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
-      return ' ' + capital(common_cause_phrase(experiment_, *common, width_ / 3, screen_.unicode)) +
-             ", caused " + share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) + " of " +
+      return ' ' + capital(common_cause_phrase(experiment_, *common, width_ / 3, unicode_)) + ", caused " +
+             share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) + " of " +
              time(seconds_of(sum)) + " of waiting.";
     }
     const database::Cause& first = causes.front();
@@ -433,7 +487,10 @@ class Report {
   }
   /// `the loop` begins a sentence as `The loop`; names stay as they are.
   [[nodiscard]] static std::string capital(std::string text) {
-    if (text.starts_with("the ") || text.starts_with("a ")) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    const std::size_t first = text.starts_with(kLink) ? text.find(kOf) + 1 : 0;
+    const std::string_view words = std::string_view(text).substr(first);
+    if (words.starts_with("the ") || words.starts_with("a "))
+      text[first] = static_cast<char>(text[first] - 'a' + 'A');
     return text;
   }
 
@@ -443,7 +500,7 @@ class Report {
     const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (paths.empty() || length == 0) return "";
-    return " The critical path spends " +
+    return " " + link("The critical path", Kind::critical_path) + " spends " +
            share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
            time(seconds_of(length)) + " in " + scope(paths.front().scope.context, true, width_ / 3) + ".";
   }
@@ -457,7 +514,9 @@ class Report {
     return " " + keep(counted(variation.outliers.size(), what)) +
            (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
            time(seconds_of(variation.median_ns)) + ", the longest " +
-           keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' + std::to_string(first.segment)) +
+           link(keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' +
+                     std::to_string(first.segment)),
+                {.kind = Kind::segment, .scope = first.segment, .rank = first.rank}) +
            " with " + time(seconds_of(first.sos_ns)) + ".";
   }
 
@@ -468,17 +527,16 @@ class Report {
       if (parts.size() == kWorkNamed || part < kWorthListing) break;
       const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
       const std::string where = place(frame);
-      std::string name = shorten_name(without_parameters(label(frame)), width_ / 2, screen_.unicode);
+      std::string name = shorten_name(without_parameters(label(frame)), width_ / 2, unicode_);
       if (!where.empty()) name += " at " + where;
-      parts.push_back(name + keep(" (" + round_percent(part) + ')'));
+      parts.push_back(link(name, Kind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }
     if (parts.empty()) return;
-    out_ << '\n';
+    gap();
     say("Most work is done in " + enumerate(parts) + '.');
   }
 
-  std::ostream& out_;
-  const Screen& screen_;
+  bool unicode_;
   std::size_t width_;
   const views::Figures& figures_;
   const database::Contents& experiment_;
@@ -488,13 +546,89 @@ class Report {
   std::vector<std::string> names_;             // of all suspects
   std::set<const database::Suspect*> listed_;  // that were named
   std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
+  mutable std::vector<ReportPlace> places_;    // that texts lead to
+  std::vector<ReportParagraph> paragraphs_;
 };
+
+// -- as text ------------------------------------------------------------------------------------------------
+
+std::string whole_text(const ReportParagraph& paragraph) {
+  std::string text;
+  for (const ReportPart& part : paragraph.parts) text += part.text;
+  return text;
+}
+
+/// Suspects that follow each other, in columns where they fit.
+void write_suspects(std::ostream& out, const Screen& screen, std::size_t width,
+                    std::span<const ReportParagraph> suspects) {
+  constexpr std::size_t kCells = 3;
+  std::array<std::size_t, kCells> widths{};
+  for (const ReportParagraph& each : suspects) {
+    for (std::size_t cell = 0; cell < kCells; ++cell)
+      widths.at(cell) = std::max(widths.at(cell), columns(each.parts.at(cell).text));
+  }
+  const std::string start = "  suspect  ";
+  const bool fits = start.size() + widths[0] + widths[1] + widths[2] + 6 <= width;
+  for (const ReportParagraph& each : suspects) {
+    const std::string &name = each.parts[0].text, &work = each.parts[1].text, &worth = each.parts[2].text;
+    if (fits) {
+      out << start << screen.bold(name) << std::string(widths[0] - columns(name) + 3, ' ') << work
+          << std::string(widths[1] - columns(work) + 3, ' ') << worth << '\n';
+    } else {
+      out << start << screen.bold(wrap(name, width, start.size(), start.size())) << '\n'
+          << std::string(start.size(), ' ') << wrap(work + ", " + worth, width, start.size(), start.size())
+          << '\n';
+    }
+  }
+}
+
+void write_paragraph(std::ostream& out, const Screen& screen, std::size_t width,
+                     const ReportParagraph& paragraph) {
+  const std::string text = wrap(whole_text(paragraph), width, paragraph.hanging, paragraph.indent);
+  switch (paragraph.tone) {
+    case Tone::verdict:
+      out << screen.bold(text);
+      break;
+    case Tone::quality:
+      out << screen.dim(text);
+      break;
+    case Tone::warning:
+      out << screen.warning(text);
+      break;
+    default:
+      out << std::string(paragraph.indent, ' ') << text;
+  }
+  out << '\n';
+}
 
 }  // namespace
 
+std::vector<ReportParagraph> report_paragraphs(const views::Figures& figures, const std::string& database,
+                                               bool without_startup, std::size_t width, bool unicode) {
+  return Report(figures, database, without_startup, width, unicode).make();
+}
+
+std::string report_tone_name(ReportParagraph::Tone tone) {
+  constexpr std::array<const char*, 6> kNames = {"verdict", "sentence", "suspect",
+                                                 "quality", "warning",  "gap"};
+  return kNames.at(static_cast<std::size_t>(tone));
+}
+
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
                   const std::string& database, bool without_startup) {
-  Report(out, screen, figures, database, without_startup).write();
+  const std::size_t width = std::min(screen.width, kProse);
+  const std::vector<ReportParagraph> paragraphs =
+      report_paragraphs(figures, database, without_startup, width, screen.unicode);
+  const auto is_suspect = [](const ReportParagraph& each) { return each.tone == Tone::suspect; };
+  for (auto at = paragraphs.begin(); at != paragraphs.end();) {
+    if (is_suspect(*at)) {
+      const auto end = std::find_if_not(at, paragraphs.end(), is_suspect);
+      write_suspects(out, screen, width, {at, end});
+      at = end;
+    } else {
+      write_paragraph(out, screen, width, *at++);
+    }
+  }
 }
 
 }  // namespace culprit::viewer

@@ -2,8 +2,7 @@
 // traces hold every call (a database holds sums), has it replayed (lib/merge/what_if.cpp), and writes it.
 #include "commands/what_if.hpp"
 
-#include "commands/rows.hpp"
-#include "commands/table.hpp"
+#include "commands/list.hpp"
 #include "merge/input/marker.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "print/text.hpp"

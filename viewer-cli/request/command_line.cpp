@@ -58,7 +58,7 @@ struct OptionUse {
   std::string_view option;
   std::initializer_list<Command> commands;
 };
-const std::array<OptionUse, 28> kUses = {{
+const std::array<OptionUse, 29> kUses = {{
     {"--sort", {Command::view}},
     {"--metrics", {Command::view}},
     {"--depth", {Command::view, Command::diff}},
@@ -74,6 +74,7 @@ const std::array<OptionUse, 28> kUses = {{
      {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
     {"--without-startup", {Command::report, Command::view, Command::hot_path}},
+    {"--no-source", {Command::exporting}},
     {"--by-rank", {Command::waits, Command::causes, Command::hotspots}},
     {"--balance", {Command::what_if}},
     {"--speedup", {Command::what_if}},
@@ -163,6 +164,7 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--inside-waits", invocation.inside_waits);
   app.add_flag("--all", invocation.all);
   app.add_flag("--without-startup", invocation.without_startup);
+  app.add_flag("--no-source", invocation.no_source);
   app.add_flag("--by-rank", invocation.by_rank);
   app.add_flag("--browse", invocation.browse);
   app.add_option("--balance", invocation.balanced)->allow_extra_args(false);

@@ -18,14 +18,15 @@ enum class ExportFormat : std::uint8_t {
   json,
   otf2,
   perfetto,
-  firefox
+  firefox,
+  html
 };
 /// How an export ends its file's name, and who reads it.
 struct ExportUse {
   ExportFormat format;
   std::string_view ending, readers;
 };
-inline constexpr std::array<std::pair<std::string_view, ExportUse>, 10> kExports = {{
+inline constexpr std::array<std::pair<std::string_view, ExportUse>, 11> kExports = {{
     {"collapsed", {ExportFormat::collapsed, "collapsed.txt", "flamegraph.pl, inferno, speedscope, Firefox"}},
     {"speedscope", {ExportFormat::speedscope, "speedscope.json", "speedscope: one profile per thread"}},
     {"pprof", {ExportFormat::pprof, "pb.gz", "pprof -http : run1.pb.gz"}},
@@ -34,6 +35,7 @@ inline constexpr std::array<std::pair<std::string_view, ExportUse>, 10> kExports
     {"otf2", {ExportFormat::otf2, "otf2", "Vampir, otf2-print: each event; a directory"}},
     {"perfetto", {ExportFormat::perfetto, "pftrace", "ui.perfetto.dev: each event, with arrows"}},
     {"firefox", {ExportFormat::firefox, "firefox.json", "profiler.firefox.com: samples and waits over time"}},
+    {"html", {ExportFormat::html, "html", "browsers: the whole run as one page, without network"}},
     {"csv", {ExportFormat::csv, "csv", "one row per context, all sums"}},
     {"json", {ExportFormat::json, "view.json", "as `view --format json`, all sums"}},
 }};

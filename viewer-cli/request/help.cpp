@@ -334,7 +334,7 @@ same are taken as renamed. Changes of all code add up to the change of the whole
 change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the ideal, as a share of its total.
 )help"},
     {"export",
-     R"help(Writes the calling context tree for other tools.
+     R"help(Writes the run as one page that browsers open (html), or its calling context tree for other tools.
 
 {examples}
 usage: viewer-cli DB|DIR export FORMAT [options]
@@ -343,9 +343,11 @@ usage: viewer-cli DB|DIR export FORMAT [options]
   --metric METRIC         what collapsed and speedscope weigh frames by, and pprof shows first
                           (default: REALTIME)
   --derive NAME=FORMULA   as for `view`: a further column of csv and json
+  --no-source             html: without the source texts that the database holds
 )help",
      {},
-     R"help(collapsed counts whole microseconds (or the metric's own unit), the rank first: rank_3;main;solve 1200.
+     R"help(html is less than 5 MB, however large the run: it has the heaviest rows, and says what it leaves out. It needs no
+network and no server. collapsed counts whole microseconds (or the metric's own unit), the rank first: rank_3;main;solve 1200.
 pprof holds all metrics, labelled by rank, thread and role: pprof -tagfocus 'rank=^3$', -tagroot rank; it has no
 loops. Hatchet's formats hold all metrics, by scope: procedures, inlined code and loops.
 

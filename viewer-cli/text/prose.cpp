@@ -44,6 +44,11 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent, s
     }
     first_word = false;
   }
+  return unwrapped(result);
+}
+
+std::string unwrapped(std::string_view text) {
+  std::string result(text);
   std::replace(result.begin(), result.end(), kKept, ' ');
   return result;
 }

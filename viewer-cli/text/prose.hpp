@@ -14,6 +14,9 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 
 /// Text whose spaces wrap() must not break at: numbers with their units, names.
 std::string keep(std::string_view text);
 
+/// The same text for those who break lines themselves: all spaces are spaces.
+std::string unwrapped(std::string_view text);
+
 /// The words of a command as one types them in a shell.
 std::string shell_line(const std::vector<std::string>& words);
 

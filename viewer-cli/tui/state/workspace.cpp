@@ -2,6 +2,7 @@
 
 #include "request/view_request.hpp"
 #include "text/shorten.hpp"
+#include "tree/column_heading.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
 #include "views/column.hpp"
@@ -27,22 +28,6 @@ std::vector<std::string> first_columns(const database::Contents& experiment) {
     names.emplace_back("imbalance:sum (E)");
   }
   return names;
-}
-
-/// A short heading for what everybody looks at, else the metric's name.
-std::string heading_of(const views::Column& column) {
-  const views::MetricName& name = column.name;
-  if (column.derived) return column.title;
-  std::string heading = name.event;
-  if (name.statistic == views::Statistic::sum) {
-    if (name.event == "REALTIME") return name.inclusive ? "time" : "self";
-    if (name.event == "idleness") heading = "wait";
-    if (column.blame) return name.inclusive ? "blame below" : "blame";
-    return name.inclusive ? heading : heading + " self";
-  }
-  heading += ' ';
-  heading += views::to_string(name.statistic);
-  return name.inclusive ? heading : heading + " self";
 }
 
 }  // namespace
@@ -102,7 +87,7 @@ void Workspace::finish_columns() {
         *figures_, each.column,
         without_startup ? views::mpi_start_up(experiment()) : std::vector<database::ContextId>{});
     each.whole = std::isnan(whole) ? 0 : whole;
-    each.heading = heading_of(each.column);
+    each.heading = column_heading(each.column);
     if (each.column.unit == "s") longest = std::max(longest, each.whole);
   }
   for (NumberColumn& each : columns_)

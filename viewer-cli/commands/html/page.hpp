@@ -1,0 +1,15 @@
+#pragma once
+
+#include "views/source.hpp"
+
+#include <ostream>
+
+namespace culprit::viewer {
+
+/// Writes one page of HTML that holds the diagnosis, the views, maps, lists and sources of a run, less what
+/// would make it larger than browsers open at once; what was left out is stated on it. `sources`: with the
+/// source texts that the database holds. Reads per-thread values. Throws CommandError where the tools were
+/// built without the page's script.
+void write_html(std::ostream& out, const views::Source& source, bool sources = true);
+
+}  // namespace culprit::viewer
