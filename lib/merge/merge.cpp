@@ -293,7 +293,6 @@ void read_time_lines(exchange::Communicator& comm, const Options& options, const
     try {
       Provenance provenance;
       const Survey found = survey_rest(comm, own, lost, silent, provenance);
-      check_survey(comm, found, own);
       const SampledCode code = recover_code(comm, own, rules, found, silent);
       const Partition partition(comm, found.processes, code.roles);
       TimeLines lines = open_time_lines(partition, found.shared, code.shape);

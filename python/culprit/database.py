@@ -79,7 +79,7 @@ class Database:
             file.fail("its tiles hold other locations than it has")
 
     def close(self) -> None:
-        """Gives the file back. Nothing of the database may be used afterwards."""
+        """Gives the file back. What was not read before raises ValueError afterwards."""
         self.file.close()
 
     def __enter__(self) -> "Database":
@@ -191,18 +191,19 @@ class Database:
             raise UnknownName(f"no view '{name}' (there are: {', '.join(VIEWS)})")
         return VIEWS[kind](self, Figures(self, None if ranks is None else self._of_ranks(ranks)))
 
-    def _of_ranks(self, ranks: Ranks) -> List[int]:
-        wanted = parse_ranks(ranks) if isinstance(ranks, str) else {int(rank) for rank in ranks or ()}
+    def _of_ranks(self, ranks: Union[str, Iterable[int]]) -> List[int]:
+        wanted = parse_ranks(ranks) if isinstance(ranks, str) else {int(rank) for rank in ranks}
         found = [place for place, rank in enumerate(self.threads["rank"]) if rank in wanted]
         missing = wanted - set(self.threads["rank"])
         if missing:
-            raise UnknownName(f"ranks that were not measured: {sorted(missing)} (there are {self.ranks} ranks)")
+            listed = ", ".join(map(str, sorted(missing)[:5])) + (", …" if len(missing) > 5 else "")
+            raise UnknownName(f"ranks that were not measured: {listed} (there are {self.ranks} ranks)")
         return found
 
     def node(self, id: str) -> Node:
         """The node that an id names in its view: `c12`, `f3`, `p7.12`."""
-        kind = {"f": "flat", "p": "callers"}.get(id[:1], "calling_context")
-        return getattr(self, kind).node(id)
+        kind = {"f": "flat", "p": "callers"}.get(str(id)[:1], "calling_context")
+        return getattr(self, kind).node(str(id))
 
     def find(self, pattern: Union[str, Pattern[str]]) -> List[Node]:
         """Calling contexts whose label matches a regular expression."""
@@ -256,6 +257,8 @@ class Database:
         """The segments of one level, a row per rank and segment."""
         if not self.levels:
             return Table(("rank", "iteration", "begin_s", "sos_s", "outlier"), [], {"begin_s": "s", "sos_s": "s"})
+        if not 0 <= level < len(self.levels):
+            raise UnknownName(f"no level {level} of segments (there are {len(self.levels)}, from 0 on)")
         return self.levels[level].segments
 
     @cached_property

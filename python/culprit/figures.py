@@ -178,13 +178,13 @@ class Figures:
         end = self.database.contexts[scope].end if column.inclusive else scope + 1
         return column.figure([rows.between(role, scope, end) for role in roles], self.threads)
 
-    def of_threads(self, column: Column, values: Sequence[int]) -> float:
-        """The figure of a value per location."""
+    def by_role(self, values: Sequence[int]) -> List[Accumulator]:
+        """Summaries of a value per location."""
         of = self.database.locations.roles
         by_role: List[List[int]] = [[] for _ in self.threads]
         for location in self.locations:
             by_role[of[location]].append(values[location])
-        return column.figure([accumulated(each) for each in by_role], self.threads)
+        return [accumulated(each) for each in by_role]
 
     def presence(self, flat: bool, scope: int, role: Optional[int]) -> Tuple[int, int]:
         """How many threads were seen at the scope, of how many."""

@@ -64,6 +64,8 @@ class Column(NamedTuple):
 
 def split_name(text: str) -> Tuple[str, str, bool]:
     """(event, statistic, inclusive). Sum and inclusive where the name does not say; case and spaces are forgiven."""
+    if not isinstance(text, str):
+        raise UnknownName(f"{text!r} names no metric (write it like 'REALTIME:sum (I)'; children are in .children)")
     event, inclusive = text.strip(), True
     if event.endswith(")"):
         event, _, scope = event[:-1].rpartition("(")

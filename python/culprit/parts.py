@@ -87,6 +87,13 @@ class Part:
         return form.unpack(self.at(offset, form.size))
 
 
+class Closed(Dict[int, Part]):
+    """The sections of a closed file."""
+
+    def __missing__(self, number: int) -> NoReturn:
+        raise ValueError("the database is closed (look at it before close(), or inside of with)")
+
+
 class File:
     """A mapped database. Raises FormatError where it is none; OSError where it cannot be opened."""
 
@@ -154,7 +161,7 @@ class File:
 
     def close(self) -> None:
         """Gives the mapping back; what still looks into it keeps it until it is gone itself."""
-        self.sections, self.data = {}, memoryview(b"")
+        self.sections, self.data = Closed(), memoryview(b"")
         if self.map is not None:
             try:
                 self.map.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import html
 import io
+import shutil
+import sys
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 SHOWN, WIDEST = 20, 44  # rows, and characters of a cell
@@ -18,6 +20,17 @@ def shown(value: Any) -> str:
         return f"{value:.6g}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= WIDEST else "…" + text[1 - WIDEST :]
+
+
+def fitting(widths: Sequence[int]) -> int:
+    """How many columns fit into the terminal, at least one; all where there is no terminal."""
+    room = shutil.get_terminal_size((sys.maxsize, 0)).columns
+    used = 0
+    for number, width in enumerate(widths):
+        used += width + (2 if number else 0)
+        if used > room:
+            return max(number, 1)
+    return len(widths)
 
 
 class Table(Sequence):
@@ -103,11 +116,13 @@ class Table(Sequence):
         cells = [self.headings()] + [[shown(cell) for cell in row] for row in self.rows[:SHOWN]]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
         numbers = [all(isinstance(row[i], (int, float, type(None))) for row in self.rows[:SHOWN]) for i in range(len(self.columns))]
+        fit = fitting(widths)
         lines = [
-            "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, numbers)).rstrip()
+            "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row[:fit], widths, numbers)).rstrip()
             for row in cells
         ]
-        return "\n".join([*lines, *self.rest()])
+        further = [f"further columns: {', '.join(self.columns[fit:])}"] if fit < len(widths) else []
+        return "\n".join([*lines, *self.rest(), *further])
 
     def rest(self) -> List[str]:
         if not self.rows:

@@ -17,6 +17,7 @@ from .scopes import NONE
 ALL, BITMAP, GAPS, PACKED_GAPS = range(4)
 ZEROS, PACKED, EQUAL, DIFFERENCE, NEAR = range(5)
 HEADER, ENTRY, HAS_SCOPES = 24, 12, 1
+MOST_KEPT = 512  # lists that are kept: those of the nodes that are looked at, for their other metrics
 
 
 class ValueList:
@@ -162,6 +163,7 @@ class Tiles:
         self.parts: List[Tuple[Part, int, int]] = []
         self.contexts, self.metrics, self.size = contexts, metrics, 0
         self.opened: Dict[int, Tile] = {}
+        self.lists: Dict[Tuple[int, int], ValueList] = {}
         for number, fields in enumerate(struct.iter_unpack("<QQQII", index.all())):
             offset, size, sums, first, locations = fields
             if first != self.size or locations == 0 or locations > NONE - first:
@@ -179,6 +181,14 @@ class Tiles:
         number = bisect.bisect_right(self.firsts, location) - 1
         return self.tile(number).profile(location)
 
+    def list_of(self, tile: int, entry: int) -> ValueList:
+        key = tile, entry
+        if key not in self.lists:
+            if len(self.lists) >= MOST_KEPT:
+                self.lists.clear()
+            self.lists[key] = self.tile(tile).list_at(entry)
+        return self.lists[key]
+
     def summed(self, metric: int, choose: Callable[[Tile, Callable[[int], None]], None]) -> List[int]:
         sums = [0] * self.size
         for number in range(len(self.parts)):
@@ -186,10 +196,10 @@ class Tiles:
             if metric >= tile.metrics:
                 continue
 
-            def add(entry: int, tile: Tile = tile) -> None:
-                values = tile.list_at(entry)
+            def add(entry: int, number: int = number, first: int = tile.first) -> None:
+                values = self.list_of(number, entry)
                 for index, value in zip(values.indices, values.column(metric)):
-                    sums[tile.first + index] += value
+                    sums[first + index] += value
 
             choose(tile, add)
         return [value % LARGEST for value in sums]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .cursor import Cursor
+from .errors import UnknownName
 from .findings import PART_OF, PATTERNS, WHO, Resolver
 from .parts import CAUSES, CRITICAL_PATH, HOTSPOTS, SEGMENT_METRICS, TIME_MAP, TRACES, VARIATION
 from .paths import CallPath
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 UNMATCHED = ("sends", "receives", "probes", "collectives", "fences", "epochs", "locks", "completions", "with_unrecorded_processes")
 MARKED, CHOSEN, DURATIONS = 1, 2, 4
 MOST_BINS = 1000
+ARRAYS = ("calls_s", "waiting_s", "critical_s")
 
 
 class Summary(NamedTuple):
@@ -121,7 +124,7 @@ class Level:
         durations = cursor.varints(cursor.count(1)) if flags & DURATIONS else []
         self.durations_s = [seconds(ns) for ns in durations]  # of each iteration, where it took longest; or nothing
 
-    @property
+    @cached_property
     def segments(self) -> Table:
         """A row per rank and segment: when it began (since the first call of any rank), its SOS-time (without MPI), and
         for each metric what was counted in it outside MPI, and where most of that."""
@@ -252,7 +255,7 @@ class TimeMap:
                 cursor.fail("has iterations that cannot be numbered")
             row.segments.append((first, number))
 
-    @property
+    @cached_property
     def table(self) -> Table:
         """A row per rank and bin: when it begins (since the first call of any rank), how long it is, seconds of it in MPI
         calls, waiting (whole patterns), on the critical path, the call path of most of it, and the segments it lies in."""
@@ -270,7 +273,7 @@ class TimeMap:
         columns = ("rank", "bin", "begin_s", "bin_s", "calls_s", "waiting_s", "critical_s", "path", "first_segment", "segments")
         return Table(columns, rows, {name: "s" for name in columns if name.endswith("_s")})
 
-    @property
+    @cached_property
     def waits(self) -> Table:
         """A row per rank, bin and wait pattern in which the rank waited."""
         rows = [
@@ -284,6 +287,8 @@ class TimeMap:
     def array(self, what: str = "calls_s"):
         """calls_s, waiting_s or critical_s as rows of ranks: a numpy array of shape (ranks, bins) where numpy is present,
         else a list of lists. In seconds."""
+        if what not in ARRAYS:
+            raise UnknownName(f"no array '{what}' (there are: {', '.join(ARRAYS)})")
         values = self.table[what]
         rows = [values[i * self.bins : (i + 1) * self.bins] for i in range(len(self.rows))]
         try:

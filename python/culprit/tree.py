@@ -246,9 +246,10 @@ class View:
         least = self._total(column) * min_share if min_share > 0 else None
         return Filtered(self, conditions, column, least, depth)
 
-    def table(self, metrics: Optional[Sequence[str]] = None, *, sort: Optional[str] = None, role: Optional[str] = None) -> Table:
+    def table(self, metrics: Union[str, Sequence[str], None] = None, *, sort: Optional[str] = None, role: Optional[str] = None) -> Table:
         """A row per node, parents first, siblings by `sort` (the first metric unless given), largest first: the rows of
         `viewer-cli DB view NAME --format csv`. Combine it with filter()."""
+        metrics = [metrics] if isinstance(metrics, str) else metrics
         names = list(metrics) if metrics is not None else self.default_metrics()
         columns = [self.column(name, role) for name in names]
         order = self.column(sort or (names[0] if metrics else self.main), role)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 from .figures import Figures
 from .metrics import Blame, Column
 from .scopes import FRONTIER, INLINED, NONE, PROCEDURE, Frame, Scopes
+from .summaries import Accumulator
 from .tree import View
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Callers(View):
         super().__init__(database, figures)
         self._entries: List[Entry] = []
         self._caller: Dict[int, int] = {}
+        self._latest = -1  # the node that was looked at last, and its summaries by metric and scope
+        self._summaries: Dict[Tuple[int, bool], List[Accumulator]] = {}
         instances = database.procedures.instances
         for number in range(len(database.procedures)):
             if instances.end(number + 1) > instances.end(number):
@@ -187,7 +190,16 @@ class Callers(View):
         if column.additive or column.blame:
             chosen = [procedure for procedure, _, first in self._instances(number) if first or not column.inclusive]
             return sum((self.figures.at(False, column, procedure) for procedure in chosen), 0.0)
-        return self.figures.of_threads(column, self._per_thread(number, column.metric, column.inclusive))
+        return column.figure(self._by_role(number, column.metric, column.inclusive), self.figures.threads)
+
+    def _by_role(self, number: int, metric: int, inclusive: bool) -> List[Accumulator]:
+        """From the values per thread. Those of one node are kept, for its other statistics."""
+        if self._latest != number:
+            self._latest, self._summaries = number, {}
+        key = metric, inclusive
+        if key not in self._summaries:
+            self._summaries[key] = self.figures.by_role(self._per_thread(number, metric, inclusive))
+        return self._summaries[key]
 
     def _own_blame(self, number: int, column: Column) -> float:
         """On the procedures' own code, loops and inlined code, call sites in them included."""

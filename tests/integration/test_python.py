@@ -36,8 +36,9 @@ class Python(harness.Workspace):
         """Cut anywhere, a real database is refused."""
         data = pathlib.Path(db.path).read_bytes()
         cut = self.here / "cut.db"
-        for size in range(0, len(data), max(1, len(data) // 500)):
-            cut.write_bytes(data[:size])
+        cut.write_bytes(data)
+        for size in reversed(range(0, len(data), max(1, len(data) // 500))):
+            os.truncate(cut, size)
             with self.assertRaises(culprit.FormatError, msg=size):
                 damage.look_at_everything(culprit.open(cut))
 

@@ -9,6 +9,7 @@ import subprocess
 import culprit
 
 STATISTICS = ("sum", "mean", "min", "max", "stddev", "cv", "count")
+NODES = 6  # of a view, whose values per thread are compared one by one
 LOCATION = ("rank", "thread", "role", "process")
 
 
@@ -110,17 +111,29 @@ class Comparison:
             # What exists only as a summary is not there for some ranks.
             summaries = [each.name for each in self.db.meta.metrics if each.summary_only]
             metrics = [metric for metric in metrics if metric.split(":")[0] not in summaries]
-            self.view(name, "--ranks", listed, view=self.db.view(name, ranks=listed), metrics=metrics)
+            view = self.db.view(name, ranks=listed)
+            self.add_up(view, self.view(name, "--ranks", listed, view=view, metrics=metrics), metrics)
+
+    def add_up(self, view, rows, metrics):
+        """The inclusive values per thread of all nodes are, in sum, what viewer-cli has. Not the exclusive ones: samples right at a
+        call site count for inlined code around it in sums, and not in values per thread, in viewer-cli itself."""
+        for name in metrics:
+            column = view.column(name)
+            for row in rows if column.statistic == "sum" and column.inclusive else ():
+                values = view._per_thread(view._find(row["id"]), column.metric, column.inclusive)
+                whole = sum(values) / column.divisor
+                self.test.assertTrue(math.isclose(whole, row[name], rel_tol=1e-12), f"{row['id']} {name}: {whole} and {row[name]}")
 
     def threads(self):
-        nodes = [*self.db.calling_context.walk()], [*self.db.flat.walk()], [*self.db.callers.filter(depth=1).walk()]
-        for of_view in nodes:
-            for node in of_view[:: max(1, len(of_view) // 12)]:
-                for metric in ("REALTIME (I)", "REALTIME (E)", "idleness (I)"):
-                    if metric.split()[0] not in self.db.metrics["name"]:
-                        continue
-                    theirs = self.viewer.json("threads", node.id, "--metric", metric)["values"]
-                    self.equal(list(node.per_thread(metric)), [each["value"] for each in theirs], f"{node.id} {metric}")
+        """A few nodes, each with another metric: which value is whose. add_up() compares all nodes."""
+        wanted = [f"{name} ({scope})" for name in ("REALTIME", "idleness", "CPU") if name in self.db.metrics["name"] for scope in "IE"]
+        wanted = wanted or [self.db.meta.metrics[0].name]
+        for view in (self.db.calling_context, self.db.flat, self.db.callers.filter(depth=1)):
+            nodes = [*view.walk()]
+            for number, node in enumerate(nodes[:: len(nodes) // NODES + 1]):
+                metric = wanted[number % len(wanted)]
+                theirs = self.viewer.json("threads", node.id, "--metric", metric)["values"]
+                self.equal(list(node.per_thread(metric)), [each["value"] for each in theirs], f"{node.id} {metric}")
         self.equal(plain_rows(self.db.threads, LOCATION), pick(theirs, LOCATION), "threads")
 
     def findings(self):

@@ -1,5 +1,6 @@
 """Damaged databases: what anybody could make of one, with checksums that hold or do not."""
 
+import os
 import struct
 
 import culprit.parts as parts
@@ -21,6 +22,13 @@ def look_at_everything(db):
     ):  # fmt: skip
         found.append([[str(cell) for cell in row] for row in table.rows])
     return repr(found).replace(db.path, "")
+
+
+def overwrite(path, data):
+    """Writes a file anew in its place: emptied first, file systems would write each one to the disk."""
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
+        file.write(data)
+        file.truncate()
 
 
 def part_places(data):

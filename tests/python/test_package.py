@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 MAKE_EXAMPLE, MAKE_BROWSED, VIEWER, PACKAGE, SCRATCH = (pathlib.Path(argument).absolute() for argument in sys.argv[1:6])
 sys.path.insert(0, str(PACKAGE))
@@ -90,7 +91,7 @@ class Trees(unittest.TestCase):
                 again = self.db.node(node.id)
                 self.assertEqual((again.id, again.frame), (node.id, node.frame))
                 self.assertEqual([each.id for each in again.path][-1], node.id)
-        for wrong in ("c80", "f-1", "p", "p1..2", "x3", "", "c1 ", "p99999999999999999999"):
+        for wrong in (37, "c80", "f-1", "p", "p1..2", "x3", "", "c1 ", "p99999999999999999999"):
             self.assertRaises(culprit.UnknownName, self.db.node, wrong)
 
     def test_names_of_metrics(self):
@@ -101,11 +102,15 @@ class Trees(unittest.TestCase):
             self.assertRaises(culprit.UnknownName, node.__getitem__, wrong)
         self.assertRaises(culprit.UnknownName, node.per_thread, "imbalance")
         self.assertRaises(culprit.UnknownName, node.value, "REALTIME", "nobody")
+        self.assertRaisesRegex(culprit.UnknownName, "children", node.__getitem__, 0)
+        self.assertEqual(self.db.flat.table("CPU:sum (I)").rows, self.db.flat.table(["CPU:sum (I)"]).rows)
 
     def test_ranks(self):
         self.assertEqual(list(self.db.view("flat", ranks=[1, 2]).figures.locations), [2, 3, 4, 5])
         self.assertEqual(list(self.db.view("flat", ranks="0-4:2").figures.locations), [0, 1, 4, 5, 8])
-        self.assertRaises(culprit.UnknownName, self.db.view, "flat", ranks="7-9")
+        self.assertEqual(list(self.db.view("flat", ranks=(rank for rank in (1, 2))).figures.locations), [2, 3, 4, 5])
+        with self.assertRaisesRegex(culprit.UnknownName, r"8, 9, 10, 11, 12, … \(there are 8 ranks\)"):
+            self.db.view("flat", ranks="7-900000")
         for wrong in ("", "3-1", "a", "1-", "-1", "1-4:0"):
             self.assertRaises(ValueError, self.db.view, "flat", ranks=wrong)
 
@@ -141,6 +146,19 @@ class Tables(unittest.TestCase):
         self.assertNotIn("<script>", table._repr_html_())
         self.assertIn("more of", repr(culprit.Table(("x",), [(i,) for i in range(100)])))
         self.assertIn("no rows", repr(culprit.Table(("x",), [])))
+
+    def test_no_wider_than_the_terminal(self):
+        table = culprit.Table(("one", "two", "three"), [("a" * 10, "b" * 10, "c" * 10)])
+        for columns, fit in (("80", 3), ("34", 3), ("33", 2), ("22", 2), ("21", 1), ("2", 1)):
+            with unittest.mock.patch.dict(os.environ, COLUMNS=columns):
+                lines = repr(table).splitlines()
+            self.assertEqual(lines[1], "  ".join(letter * 10 for letter in "abc"[:fit]), columns)
+            self.assertEqual(lines[2:], [] if fit == 3 else ["further columns: " + ", ".join(table.columns[fit:])])
+
+    def test_names_of_what_is_not_there(self):
+        for level in (-1, 1):
+            self.assertRaisesRegex(culprit.UnknownName, "there are 1", self.db.segments, level)
+        self.assertRaisesRegex(culprit.UnknownName, "waiting_s", self.db.time_map.array, "path")
 
     @unittest.skipUnless(present("pandas"), "pandas is not installed")
     def test_pandas(self):
@@ -263,20 +281,24 @@ class Damaged(unittest.TestCase):
 
     def refused(self, data):
         """Whether they are refused; None where nothing shows that they were changed."""
-        pathlib.Path(self.path).write_bytes(data)
+        damage.overwrite(self.path, data)
+        return self.refused_file(len(data))
+
+    def refused_file(self, size):
         try:
             found = damage.look_at_everything(culprit.open(self.path))
         except culprit.FormatError as error:
             self.assertEqual(error.path, self.path)
-            self.assertTrue(error.offset is None or 0 <= error.offset <= len(data), error)
+            self.assertTrue(error.offset is None or 0 <= error.offset <= size, error)
             self.assertRegex(str(error), r"damaged\.db( at byte \d+)?: .+ \(.+\)$")
             return True
         return None if found == self.good else False
 
     def test_cut_at_every_byte(self):
-        for size in range(len(self.data)):
-            self.assertTrue(self.refused(self.data[:size]), size)
         self.assertTrue(self.refused(self.data + b"\0"))
+        for size in reversed(range(len(self.data))):
+            os.truncate(self.path, size)
+            self.assertTrue(self.refused_file(size), size)
 
     def test_every_bit_of_the_header_and_some_of_the_rest(self):
         chosen = [(at, bit) for at in range(64) for bit in range(8)]
@@ -319,8 +341,10 @@ class Damaged(unittest.TestCase):
 
     def test_closing(self):
         with culprit.open(EXAMPLE) as db:
-            self.assertTrue(db.waits)
+            waits = db.waits
         db.close()
+        self.assertGreater(len(waits["seconds"]), 0)
+        self.assertRaisesRegex(ValueError, "closed", lambda: db.causes)
 
 
 class Installed(unittest.TestCase):

@@ -16,6 +16,7 @@ PAGE, MAKE, PACKAGE, SCRATCH = (pathlib.Path(argument).absolute() for argument i
 def main():
     SCRATCH.mkdir(parents=True, exist_ok=True)
     os.chdir(SCRATCH)
+    os.environ["COLUMNS"] = "120"  # whatever the terminal
     sys.path.insert(0, str(PACKAGE))
     subprocess.run([MAKE, "solver.db"], check=True)
     pathlib.Path("no_database.db").write_text("something else\n")

@@ -237,7 +237,7 @@ std::vector<Item> gather(exchange::Communicator& comm, const std::vector<Item>& 
 std::vector<database::TimeMap::Series> series_of(std::span<const waits::WaitInBin> row) {
   std::vector<database::TimeMap::Series> list;
   for (const waits::WaitInBin& each : row) {
-    const auto pattern = static_cast<database::WaitPattern>(static_cast<int>(each.pattern) - 1);
+    const auto pattern = waits::as_wait_pattern(each.pattern);
     if (list.empty() || list.back().pattern != pattern) list.push_back({pattern, {}});
     list.back().cells.push_back({each.bin, each.ns});
   }

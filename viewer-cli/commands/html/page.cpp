@@ -9,7 +9,7 @@
 #include "commands/html/source_costs.hpp"
 #include "commands/html/time_maps.hpp"
 #include "commands/html/who_for_whom.hpp"
-#include "commands/info.hpp"
+#include "commands/report.hpp"
 #include "findings/mpi_calls.hpp"
 #include "request/errors.hpp"
 #include "text/prose.hpp"

@@ -1,6 +1,6 @@
 #include "commands/html/time_maps.hpp"
 
-#include "commands/metric_over_segments.hpp"
+#include "commands/variation.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "metrics/wait_pattern.hpp"
