@@ -24,11 +24,12 @@ namespace {
 namespace trace = measurement::trace;
 
 /// All readable files: those that are lost meanwhile are left out.
-Survey survey_all(exchange::Communicator& comm, const Options& options, const Progress& progress) {
+Survey survey_all(exchange::Communicator& comm, const Options& options, const Progress& progress,
+                  Provenance& provenance) {
   Lost lost;
   for (;;) {
     try {
-      Provenance provenance;
+      provenance = {};
       return survey_rest(comm, options, lost, progress, provenance);
     } catch (const FilesLost& found) {
       for (const LostFile& file : found.files) lost.emplace(file.path, file.why);
@@ -50,7 +51,7 @@ Options merging_options(const ReplayOptions& options) {
 struct Replay::State {
   State(exchange::Communicator& comm, const ReplayOptions& options, const Progress& progress)
       : merging(merging_options(options)),
-        survey(survey_all(comm, merging, progress)),
+        survey(survey_all(comm, merging, progress, provenance)),
         code(recover_code(comm, merging, IdleRules::built_in(), survey, progress)),
         frames(code.shape),
         partition(comm, survey.processes, code.roles),
@@ -75,11 +76,13 @@ struct Replay::State {
   };
 
   void add_lines() {
-    std::map<std::int32_t, std::uint32_t> first;
-    std::uint32_t location = 0;
+    std::map<std::int32_t, ReplayedLine> first;
     for (const ProcessSummary& process : survey.processes) {
-      if (process.rank) first.try_emplace(*process.rank, location);
-      location += static_cast<std::uint32_t>(process.threads.size());
+      // What a rank forked does not stand for the rank.
+      if (process.rank && !process.forked)
+        first.try_emplace(*process.rank,
+                          ReplayedLine{.location = locations, .rank = *process.rank, .pid = process.pid});
+      locations += static_cast<std::uint32_t>(process.threads.size());
     }
     std::map<std::int32_t, std::size_t> process_of;
     for (std::size_t i = 0; i < opened.processes.size(); ++i)
@@ -87,7 +90,9 @@ struct Replay::State {
     for (const waits::TimeLine& line : store().lines()) {
       const std::int32_t rank = rank_map.rank_of(line.location);
       const std::size_t thread = line.location - rank_map.location_of(rank, 0);
-      lines.push_back({.location = first.at(rank) + static_cast<std::uint32_t>(thread), .rank = rank});
+      ReplayedLine replayed = first.at(rank);
+      replayed.location += static_cast<std::uint32_t>(thread);
+      lines.push_back(replayed);
       places.push_back({.process = process_of.at(rank), .thread = thread});
     }
   }
@@ -103,7 +108,8 @@ struct Replay::State {
       for (std::size_t i = before; i < opened.processes.size(); ++i) {
         for (std::size_t thread = 0; thread < opened.processes[i]->threads(); ++thread) {
           store().open(next++);
-          lines.push_back({.location = location + static_cast<std::uint32_t>(thread), .rank = -1});
+          lines.push_back(
+              {.location = location + static_cast<std::uint32_t>(thread), .rank = -1, .pid = process.pid});
           places.push_back({.process = i, .thread = thread});
         }
       }
@@ -142,6 +148,7 @@ struct Replay::State {
   }
 
   Options merging;
+  Provenance provenance;
   Survey survey;
   SampledCode code;
   FrameTree frames;
@@ -149,6 +156,7 @@ struct Replay::State {
   TimeLines opened;
   waits::RankMap rank_map;
   std::optional<waits::CausallyMatched> read;
+  std::uint32_t locations = 0;
   std::vector<ReplayedLine> lines;
   std::vector<Line> places;
   std::vector<MessageGroup> groups;
@@ -166,6 +174,19 @@ std::string Replay::run_id() const {
     if (!launch->run_id.empty()) return launch->run_id;
   }
   return {};
+}
+
+Moment Replay::start() const {
+  const ProcessTable::Iterator first = state_->survey.processes.begin();  // holds what it points to
+  return {.ns = (*first).start_ns, .realtime_ns = (*first).start_realtime_ns};
+}
+
+const files::Readership& Replay::readers() const {
+  return state_->provenance.readership;
+}
+
+std::uint32_t Replay::locations() const {
+  return state_->locations;
 }
 
 const std::vector<database::Context>& Replay::contexts() const {

@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
+#include "files/readership.hpp"
 #include "measurement/trace_operation.hpp"
 #include "merge/input/together.hpp"
 #include "merge/timelines/line_events.hpp"
@@ -39,6 +40,13 @@ struct MessageGroup {
 struct ReplayedLine {
   std::uint32_t location = 0;  ///< in the database
   std::int32_t rank = -1;      ///< -1: its process is no rank
+  std::uint64_t pid = 0;
+};
+
+/// One moment on two clocks.
+struct Moment {
+  std::uint64_t ns = 0;          ///< the time lines'
+  std::int64_t realtime_ns = 0;  ///< since 1970
 };
 
 /// The traced time lines of a run: ranks first, by rank and thread, then processes that are no rank. Not
@@ -53,6 +61,12 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
 
   [[nodiscard]] std::string run_id() const;
+  /// When the first process of the run, whose host's clock all time lines have, was started.
+  [[nodiscard]] Moment start() const;
+  /// Who may read the measurement.
+  [[nodiscard]] const files::Readership& readers() const;
+  /// How many threads were measured: the database has as many locations, in the same order.
+  [[nodiscard]] std::uint32_t locations() const;
   /// The calling context tree that events refer to, and its names as recorded.
   [[nodiscard]] const std::vector<database::Context>& contexts() const;
   [[nodiscard]] const std::vector<std::string>& strings() const;

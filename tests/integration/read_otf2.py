@@ -128,6 +128,9 @@ class Reading:
 
     def summary(self):
         definitions = self.trace.definitions
+        groups = [group.name for group in definitions.location_groups]
+        if len(set(groups)) != len(groups):
+            self.problem(f"processes have one name: {groups}")
         for location, stack in self.stacks.items():
             if stack:
                 self.problem(f"{location.name}: never leaves {[e[0].name for e in stack]}")
@@ -139,6 +142,7 @@ class Reading:
             "problems": self.problems,
             "locations": [[l.name, l.group.name, l.number_of_events, str(l.group.location_group_type)] for l in definitions.locations],
             "clock": [clock.timer_resolution, clock.global_offset, clock.trace_length],
+            "realtime": [clock.global_offset, clock.realtime_timestamp],
             "calls": sums(self.calls), "waits": sums(self.waits), "code": sums(self.code),
             "sent": [[*key, lengths] for key, lengths in sorted(self.sent.items())],
             "received": [[*key, lengths] for key, lengths in sorted(self.received.items())],

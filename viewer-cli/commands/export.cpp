@@ -71,29 +71,38 @@ TimeLineRequest time_lines_of(const Invocation& invocation, std::string_view for
           .quiet = invocation.quiet};
 }
 
-void write_firefox(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+/// `readers`: restricted to those of the measurement, where it is read.
+void write_firefox(std::ostream& out, const views::Source& source, const Invocation& invocation,
+                   files::Readership& readers) {
   TimeLineRequest request = time_lines_of(invocation, "firefox");
   request.required = false;
-  if (invocation.metric.empty() &&
-      with_time_lines(source, request, [&](const RunLines& lines) { write_firefox(out, lines); }))
+  if (invocation.metric.empty() && with_time_lines(source, request, [&](const RunLines& lines) {
+        readers.restrict_to(lines.replay().readers());
+        write_firefox(out, lines);
+      }))
     return;
   write_firefox_profile(out, views::Figures(source), stack_column(source, invocation));
 }
 
-void write_perfetto(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+void write_perfetto(std::ostream& out, const views::Source& source, const Invocation& invocation,
+                    files::Readership& readers) {
   TimeLineRequest request = time_lines_of(invocation, "perfetto");
   request.arrows = true;
-  with_time_lines(source, request, [&](const RunLines& lines) { write_perfetto(out, lines); });
+  with_time_lines(source, request, [&](const RunLines& lines) {
+    readers.restrict_to(lines.replay().readers());
+    write_perfetto(out, lines);
+  });
 }
 
-void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation) {
+void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation,
+                  files::Readership& readers) {
   const views::Figures figures(source);
   if (invocation.export_format == ExportFormat::pprof) {
     write_pprof(file, figures, stack_column(source, invocation));
     return;
   }
   if (invocation.export_format == ExportFormat::perfetto) {
-    write_perfetto(file, source, invocation);
+    write_perfetto(file, source, invocation, readers);
     return;
   }
   print::TextStream out(file);
@@ -118,7 +127,7 @@ void write_export(std::ostream& file, const views::Source& source, const Invocat
       write_table(out, source, invocation);
       break;
     case ExportFormat::firefox:
-      write_firefox(out, source, invocation);
+      write_firefox(out, source, invocation, readers);
       break;
     case ExportFormat::pprof:
     case ExportFormat::perfetto:
@@ -138,21 +147,24 @@ void warn_of_browsers(const fs::path& written) {
                                     ": is longer than browsers can read (use pprof or collapsed)");
 }
 
-/// Writes to what `descriptor` is of, and closes that.
-void write_to(int descriptor, const fs::path& target, const views::Source& source,
-              const Invocation& invocation) {
+/// Writes to what `descriptor` is of, and closes that. Returns who may read what was read beside the
+/// database.
+files::Readership write_to(int descriptor, const fs::path& target, const views::Source& source,
+                           const Invocation& invocation) {
   errno = 0;
   __gnu_cxx::stdio_filebuf<char> file(descriptor, std::ios::out | std::ios::binary);
   std::ostream stream(&file);
-  write_export(stream, source, invocation);
+  files::Readership readers;
+  write_export(stream, source, invocation, readers);
   if (file.close() == nullptr || !stream) throw files::WriteFailure(target, errno == 0 ? EIO : errno);
+  return readers;
 }
 
 /// Devices and pipes are written in place.
 void write_special(const fs::path& target, const views::Source& source, const Invocation& invocation) {
   const int descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (descriptor < 0) throw files::WriteFailure(target, errno);
-  write_to(descriptor, target, source, invocation);
+  (void)write_to(descriptor, target, source, invocation);
 }
 
 /// A file gets its name once it is complete, and is for those who may read the database.
@@ -161,8 +173,8 @@ void write_file(const fs::path& target, const views::Source& source, const Invoc
     throw CommandError("export: " + target.string() +
                        ": is a link to a file (name the file itself with -o, or - for standard output)");
   files::NewFile made(target);
-  write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
-  files::Readership readers;
+  files::Readership readers =
+      write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
   readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
   made.finish(readers);
   if (invocation.export_format == ExportFormat::speedscope ||
@@ -184,7 +196,7 @@ void write_archive(const views::Source& source, const Invocation& invocation) {
   with_time_lines(source, time_lines_of(invocation, "otf2"), [&](const RunLines& lines) {
     files::NewDirectory made(target);
     write_otf2(made.path(), lines);
-    files::Readership readers;
+    files::Readership readers = lines.replay().readers();
     readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
     made.finish(readers);
   });
@@ -195,7 +207,8 @@ void write_archive(const views::Source& source, const Invocation& invocation) {
 void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
   if (invocation.export_format != ExportFormat::otf2 &&
       (invocation.output.empty() || invocation.output == "-")) {
-    write_export(out, source, invocation);
+    files::Readership nobody_asks;
+    write_export(out, source, invocation, nobody_asks);
     return;
   }
   const fs::path target(invocation.output);

@@ -221,7 +221,7 @@ struct ThreadData {
 
 class Collector final : public merge::LineEvents {
  public:
-  Collector(ThreadData& into, std::uint64_t zero_ns) : into_(into), zero_ns_(zero_ns) {}
+  Collector(ThreadData& into, const RunLines& lines) : into_(into), lines_(lines) {}
 
   void enter(std::uint64_t /*ns*/, ContextId /*frame*/) override {}
   void leave(std::uint64_t /*ns*/, ContextId /*frame*/) override {}
@@ -243,20 +243,20 @@ class Collector final : public merge::LineEvents {
   }
 
  private:
-  [[nodiscard]] std::int64_t since(std::uint64_t ns) const {
-    return static_cast<std::int64_t>(ns - zero_ns_);
-  }
+  [[nodiscard]] std::int64_t since(std::uint64_t ns) const { return lines_.since_start_ns(ns); }
 
   ThreadData& into_;
-  std::uint64_t zero_ns_;
+  const RunLines& lines_;
 };
 
 /// The document, thread by thread.
 class ProfileWriter {
  public:
-  ProfileWriter(std::ostream& out, const database::Contents& experiment, std::int64_t start_realtime_ns)
-      : out_(out), experiment_(experiment) {
-    write_meta(start_realtime_ns);
+  /// `weights`: of samples, as the format has it: tracing-ms of nanoseconds, bytes, or samples of anything.
+  ProfileWriter(std::ostream& out, const database::Contents& experiment,
+                std::string_view weights = "tracing-ms")
+      : out_(out), experiment_(experiment), weights_(weights) {
+    write_meta(experiment.run.start_realtime_ns);
     out_ << "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[";
   }
 
@@ -327,7 +327,7 @@ class ProfileWriter {
 
   void write_samples(const ThreadData& thread, StackTables& tables) {
     const std::vector<Sample>& samples = thread.samples;
-    out_ << R"("samples":{"weightType":"tracing-ms","length":)" << samples.size() << ',';
+    out_ << R"("samples":{"weightType":")" << weights_ << R"(","length":)" << samples.size() << ',';
     column(out_, "stack", samples.size(), [&](std::size_t i) {
       const std::uint32_t stack = tables.stack(samples[i].context);
       return stack == kNoStack ? std::string("null") : std::to_string(stack);
@@ -335,8 +335,7 @@ class ProfileWriter {
     out_ << ",\n";
     column(out_, "time", samples.size(), [&](std::size_t i) { return milliseconds(samples[i].ns); });
     out_ << ",\n";
-    column(out_, "weight", samples.size(),
-           [&](std::size_t i) { return milliseconds(static_cast<std::int64_t>(samples[i].weight_ns)); });
+    column(out_, "weight", samples.size(), [&](std::size_t i) { return weight(samples[i].weight_ns); });
     out_ << "},\n";
   }
 
@@ -363,6 +362,10 @@ class ProfileWriter {
     out_ << "},\n";
   }
 
+  [[nodiscard]] std::string weight(std::uint64_t value) const {
+    return weights_ == "tracing-ms" ? milliseconds(static_cast<std::int64_t>(value)) : std::to_string(value);
+  }
+
   [[nodiscard]] std::string data_of(const Marker& marker, const RunLines* lines) const {
     if (!marker.is_wait) return fmt::format(R"({{"type":"Iteration","number":{}}})", marker.iteration);
     std::string whom = "nobody", by;
@@ -380,18 +383,23 @@ class ProfileWriter {
 
   std::ostream& out_;
   const database::Contents& experiment_;
+  std::string_view weights_;
   bool first_ = true;
 };
+
+/// How the viewer shows a metric's values.
+std::string_view weights_of(const views::Column& column) {
+  return column.unit == "s" ? "tracing-ms" : column.unit == "bytes" ? "bytes" : "samples";
+}
 
 }  // namespace
 
 void write_firefox(std::ostream& out, const RunLines& lines) {
   const database::Contents& experiment = lines.experiment();
-  const std::uint64_t zero_ns = experiment.locations.size() == 0 ? 0 : experiment.locations[0].start_ns;
-  ProfileWriter profile(out, experiment, lines.realtime_ns(zero_ns));
+  ProfileWriter profile(out, experiment);
   for (std::size_t line = 0; line < lines.replay().lines().size(); ++line) {
     ThreadData thread{.location = lines.replay().lines()[line].location, .samples = {}, .markers = {}};
-    Collector collector(thread, zero_ns);
+    Collector collector(thread, lines);
     lines.run(line, collector);
     profile.add(thread, &lines);
   }
@@ -400,7 +408,7 @@ void write_firefox(std::ostream& out, const RunLines& lines) {
 
 void write_firefox_profile(std::ostream& out, const views::Figures& figures, const views::Column& column) {
   const database::Contents& experiment = figures.experiment();
-  ProfileWriter profile(out, experiment, experiment.run.start_realtime_ns);
+  ProfileWriter profile(out, experiment, weights_of(column));
   for (const std::uint32_t location : figures.locations()) {
     ThreadData thread{.location = location, .samples = {}, .markers = {}};
     std::uint64_t before = 0;

@@ -465,9 +465,7 @@ class Archive {
     archive_.reset(OTF2_Archive_Open(directory.c_str(), "traces", OTF2_FILEMODE_WRITE, kChunk,
                                      kDefinitionChunk, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE));
     attributes_.reset(OTF2_AttributeList_New());
-    if (!archive_ || !attributes_)
-      throw CommandError(
-          "export: otf2: the archive cannot be made (make room, or name another place with -o)");
+    if (!archive_ || !attributes_) throw otf2::Failure("the archive cannot be opened");
     static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = flush_always, .otf2_post_flush = nullptr};
     check(OTF2_Archive_SetFlushCallbacks(archive_.get(), &flush, nullptr));
     check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_.get()));
@@ -531,7 +529,9 @@ class Archive {
 
 void require_otf2() {}
 
-void write_otf2(const std::filesystem::path& directory, const RunLines& lines) {
+namespace {
+
+Totals write_archive(const std::filesystem::path& directory, const RunLines& lines) {
   Archive archive(directory);
   Definitions definitions(lines);
   Totals totals;
@@ -542,6 +542,20 @@ void write_otf2(const std::filesystem::path& directory, const RunLines& lines) {
   for (std::size_t i = 0; i < definitions.absent_ranks().size(); ++i) archive.write_empty_location(count + i);
   archive.write_definitions(definitions, events, totals);
   archive.close();
+  return totals;
+}
+
+}  // namespace
+
+void write_otf2(const std::filesystem::path& directory, const RunLines& lines) {
+  Totals totals;
+  try {
+    totals = write_archive(directory, lines);
+  } catch (const otf2::Failure& failure) {
+    throw CommandError("export: otf2: " + std::filesystem::absolute(directory).parent_path().string() +
+                       ": the archive cannot be written there: " + failure.what() +
+                       " (is there room? make some, or name another place with -o)");
+  }
   if (totals.left_out > 0)
     print::complain("viewer-cli", "export: otf2: " + std::to_string(totals.left_out) +
                                       " operations are left out: the members of their communicators were not "

@@ -5,7 +5,6 @@
 
 #include "metrics/wait_pattern.hpp"
 #include "print/text.hpp"
-#include "request/errors.hpp"
 #include "text/frame_json.hpp"
 
 #include <algorithm>
@@ -79,8 +78,7 @@ std::vector<std::int32_t> members_of(const merge::MessageGroup& group) {
 
 void check(OTF2_ErrorCode code) {
   if (code == OTF2_SUCCESS) return;
-  throw CommandError(std::string("export: otf2: ") + OTF2_Error_GetDescription(code) +
-                     " (make room, or name another place with -o)");
+  throw Failure(OTF2_Error_GetDescription(code));
 }
 
 Definitions::Definitions(const RunLines& lines)
@@ -180,8 +178,11 @@ const Definitions::Comm* Definitions::comm(std::optional<std::size_t> group) con
 /// Those whose members are all known; a window has the number of its communicator, and one of its own.
 void Definitions::find_comms() {
   const std::vector<merge::MessageGroup>& groups = lines_.replay().groups();
-  const auto all_known = [](const std::vector<std::int32_t>& members) {
-    return !members.empty() && std::ranges::none_of(members, [](std::int32_t rank) { return rank < 0; });
+  // A damaged file may name any rank: each would become a location.
+  const std::int64_t world = lines_.experiment().run.world_size;
+  const auto all_known = [&](const std::vector<std::int32_t>& members) {
+    return !members.empty() &&
+           std::ranges::all_of(members, [&](std::int32_t rank) { return rank >= 0 && rank < world; });
   };
   comms_.resize(groups.size());
   OTF2_CommRef next = 0;
@@ -281,6 +282,7 @@ void Definitions::write_locations(const std::vector<std::uint64_t>& events) {
   const std::vector<std::string>& hosts = experiment.run.hosts;
   OTF2_LocationGroupRef group = OTF2_UNDEFINED_LOCATION_GROUP, next = 0;
   std::tuple<std::int32_t, std::uint64_t, std::string_view> before{-2, 0, ""};
+  std::string process_name;
   const std::vector<merge::ReplayedLine>& lines = lines_.replay().lines();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const database::LocationEntry location = experiment.locations[lines[i].location];
@@ -290,13 +292,17 @@ void Definitions::write_locations(const std::vector<std::uint64_t>& events) {
       group = next++;
       const auto host = std::ranges::find(hosts, location.host) - hosts.begin();
       const bool known = static_cast<std::size_t>(host) < hosts.size();
-      const std::string name =
-          location.rank >= 0 ? "rank " + std::to_string(location.rank) : print::spelled(process_of(location));
+      // What a rank forked is another process of that rank.
+      process_name = location.rank < 0    ? print::spelled(process_of(location))
+                     : lines[i].rank >= 0 ? "rank " + std::to_string(location.rank)
+                                          : "rank " + std::to_string(location.rank) +
+                                                " (forked: " + print::spelled(process_of(location)) + ')';
       check(OTF2_GlobalDefWriter_WriteLocationGroup(
-          writer_, group, text(name), OTF2_LOCATION_GROUP_TYPE_PROCESS,
+          writer_, group, text(process_name), OTF2_LOCATION_GROUP_TYPE_PROCESS,
           known ? static_cast<OTF2_SystemTreeNodeRef>(host + 1) : 0, OTF2_UNDEFINED_LOCATION_GROUP));
     }
-    const std::string name = location_label(experiment, lines[i].location);
+    const std::string name =
+        location.thread == 0 ? process_name : process_name + " thread " + std::to_string(location.thread);
     check(OTF2_GlobalDefWriter_WriteLocation(writer_, i, text(name), OTF2_LOCATION_TYPE_CPU_THREAD, events[i],
                                              group));
   }

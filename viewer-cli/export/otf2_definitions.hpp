@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,7 +17,13 @@
 
 namespace culprit::viewer::otf2 {
 
-/// Throws CommandError with what the library reported, unless it succeeded.
+/// What the library reported; which file, or why it cannot be written, it does not say.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Failure unless the library succeeded.
 void check(OTF2_ErrorCode code);
 
 /// What events refer to by number, made when it is first referred to, and written when all events are: names,

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -120,6 +121,9 @@ class TrackWriter final : public merge::LineEvents {
     note->set_uint_value(number_of);
     finish();
   }
+
+  /// Behind the last event: arrows that end there.
+  void finish_line() { write_ends(std::numeric_limits<std::uint64_t>::max()); }
 
  private:
   template <class Interned>
@@ -241,10 +245,9 @@ class Descriptions {
     pb::TracePacket packet = begin();
     packet.set_sequence_flags(kStateCleared);
     packet.set_first_packet_on_sequence(true);
-    const database::Contents& experiment = lines.experiment();
-    const std::uint64_t start = experiment.locations.size() == 0 ? 0 : experiment.locations[0].start_ns;
-    add_clock(packet, kBootTime, start);
-    add_clock(packet, kRealtime, static_cast<std::uint64_t>(lines.realtime_ns(start)));
+    const merge::Moment start = lines.replay().start();
+    add_clock(packet, kBootTime, start.ns);
+    add_clock(packet, kRealtime, static_cast<std::uint64_t>(start.realtime_ns));
     out_.write(packet);
   }
 
@@ -319,6 +322,7 @@ void write_perfetto(std::ostream& out, const RunLines& lines) {
   for (std::size_t line = 0; line < count; ++line) {
     TrackWriter track(packets, lines, line + 1, static_cast<std::uint32_t>(line + 2));
     lines.run(line, track);
+    track.finish_line();
   }
 }
 

@@ -41,6 +41,15 @@ fs::path find_measurement(const views::Source& source, const TimeLineRequest& re
          "the run was measured without a trace (measure it with hpcrun-lite --trace)");
 }
 
+/// Whether the measurement's threads are the database's, so that both number them alike.
+bool has_same_threads(const database::Contents& experiment, const merge::Replay& replay) {
+  return experiment.locations.size() == replay.locations() &&
+         std::ranges::all_of(replay.lines(), [&](const merge::ReplayedLine& line) {
+           const database::LocationEntry location = experiment.locations[line.location];
+           return location.pid == line.pid && (line.rank < 0 || location.rank == line.rank);
+         });
+}
+
 /// Whether the measurement's call paths are the database's, so that both number them alike. Files may differ:
 /// the database may have been merged with other prefixes of their paths.
 bool has_same_paths(const database::Contents& experiment, const merge::Replay& replay) {
@@ -75,6 +84,11 @@ Outcome replay_lines(const views::Source& source, const TimeLineRequest& request
     if (replay.run_id() != experiment.run.run_id)
       refuse(request, print::spelled(measurement.string()),
              "is another run than " + request.given + " (give the directory in place of the database)");
+    if (!has_same_threads(experiment, replay))
+      refuse(request, print::spelled(measurement.string()),
+             "its processes are not those of " + request.given +
+                 ": files were added or removed since it was merged (merge it anew: prof-mpi --force " +
+                 print::shell_path(measurement.string()) + ')');
     outcome = replay.lines().empty()               ? Outcome::no_lines
               : has_same_paths(experiment, replay) ? Outcome::done
                                                    : Outcome::other_paths;
@@ -116,8 +130,12 @@ views::Frame RunLines::call_site(ContextId call) const {
 }
 
 std::int64_t RunLines::realtime_ns(std::uint64_t ns) const {
-  const std::uint64_t start = experiment_.locations.size() == 0 ? 0 : experiment_.locations[0].start_ns;
-  return experiment_.run.start_realtime_ns + static_cast<std::int64_t>(ns - start);
+  const merge::Moment start = replay_.start();
+  return start.realtime_ns + static_cast<std::int64_t>(ns - start.ns);
+}
+
+std::int64_t RunLines::since_start_ns(std::uint64_t ns) const {
+  return realtime_ns(ns) - experiment_.run.start_realtime_ns;
 }
 
 void RunLines::run(std::size_t line, merge::LineEvents& events) const {
@@ -150,8 +168,8 @@ bool with_time_lines(const views::Source& source, const TimeLineRequest& request
   }
   refuse(request, print::spelled(measurement.string()),
          "its call paths are not those of " + request.given +
-             ": programs or their debug information changed, or it was merged with options (merge it anew: "
-             "prof-mpi --force " +
+             ": the run went on since, programs or their debug information changed, or it was merged with "
+             "options (merge it anew: prof-mpi --force " +
              print::shell_path(measurement.string()) + ')');
 }
 

@@ -45,6 +45,9 @@ class RunLines {
   [[nodiscard]] views::Frame call_site(database::ContextId call) const;
   /// Nanoseconds since 1970 at `ns` on the clock of the time lines.
   [[nodiscard]] std::int64_t realtime_ns(std::uint64_t ns) const;
+  /// From the beginning of the run, which is that of its earliest process, to `ns` on the clock of the time
+  /// lines.
+  [[nodiscard]] std::int64_t since_start_ns(std::uint64_t ns) const;
   /// Reads the time line, and shows that it was.
   void run(std::size_t line, merge::LineEvents& events) const;
 
