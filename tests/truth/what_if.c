@@ -7,9 +7,10 @@
  *   moves        the same, but once it is balanced, rank 3, which has other() to do, comes last
  *   alternating  uneven() is longer on one rank after the other: even in each iteration
  *   chain        rank 0's produce() delays rank 1, and that rank 2: twice as fast
- *   overlap      produce() is longer than what the receiver does between MPI_Irecv and MPI_Wait: twice as
- * fast rendezvous   a large MPI_Send waits until consume() is over, and its receiver posts: removed broadcast
- * the root's produce() comes first: twice as fast reduction    the root waits for rank 2's extra(): removed
+ *   overlap      produce() takes longer than the work between MPI_Irecv and MPI_Wait: twice as fast
+ *   rendezvous   a large MPI_Send waits until consume() is over, and its receiver posts: removed
+ *   broadcast    the root's produce() comes first: twice as fast
+ *   reduction    the root waits for rank 2's extra(): removed
  *   fences       rank 1's extra() before a fence: removed
  *   epochs       a target's produce() before MPI_Win_post: twice as fast
  *

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -64,14 +65,20 @@ std::vector<database::ContextRange> find_code(const views::Figures& figures, con
   return ranges;
 }
 
+/// What `--speedup` may divide by: less, and times of long runs would overflow; more is as good as none.
+constexpr double kSlowest = 0.001, kFastest = 1e6;
+
 /// `PATH=2`; the path may hold a `=` itself.
 std::pair<std::string, double> parse_speedup(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   const std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
   char* end = nullptr;
   const double factor = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !std::isfinite(factor) || factor <= 0 || equals == 0)
+  if (number.empty() || *end != '\0' || !(factor > 0) || equals == 0)
     throw UsageError("--speedup: '" + text + "' (write PATH=FACTOR: 2 halves its time)");
+  if (factor < kSlowest || factor > kFastest)
+    throw UsageError("--speedup: '" + text +
+                     "': the factor is not from 0.001 to 1000000 (--remove: no time)");
   return {text.substr(0, equals), factor};
 }
 
@@ -103,24 +110,26 @@ bool has_loops(const database::Contents& experiment) {
 }
 
 std::string times(double factor) {
-  return grouped(factor, factor == std::floor(factor) ? 0 : 2);
+  if (factor == std::floor(factor)) return grouped(factor, 0);
+  return grouped(factor, factor < 0.1 ? 4 : 2);
 }
 
-/// `smooth without its time`, as a condition.
+/// `smooth took no time`, as a condition.
 std::string condition_of(const Invocation& invocation) {
+  const bool one = invocation.ranks.find_first_not_of("0123456789") == std::string::npos;
+  const std::string ranks = (one ? "rank " : "ranks ") + invocation.ranks;
+  const std::string on = invocation.ranks.empty() ? "" : " on " + ranks;
   std::vector<std::string> parts;
-  for (const std::string& path : invocation.removed) parts.push_back(path + " took no time");
+  for (const std::string& path : invocation.removed) parts.push_back(path + " took no time" + on);
   for (const std::string& text : invocation.sped_up) {
     const auto [path, factor] = parse_speedup(text);
-    parts.push_back(path + " were " + keep(times(factor) + " times") + " as fast");
+    parts.push_back(path + " were " + keep(times(factor) + " times") + " as fast" + on);
   }
+  const std::string balanced = invocation.ranks.empty() ? "all ranks" : ranks;
   for (const std::string& path : invocation.balanced)
-    parts.push_back(path + (invocation.each ? " were even over the ranks in each interval"
-                                            : " took the same time on all ranks"));
-  std::string text = enumerate(parts);
-  const bool one = invocation.ranks.find_first_not_of("0123456789") == std::string::npos;
-  if (!invocation.ranks.empty()) text += (one ? " on rank " : " on ranks ") + invocation.ranks;
-  return text;
+    parts.push_back(path + (invocation.each ? " were even over " + balanced + " in each interval"
+                                            : " took the same time on " + balanced));
+  return enumerate(parts);
 }
 
 /// The code of each change, in their order.
@@ -267,6 +276,21 @@ merge::Options options_for(const database::Contents& experiment, const Invocatio
   return options;
 }
 
+/// Of code that is changed twice only the last change would hold.
+void check_apart(const merge::WhatIfQuestion& question, const Invocation& invocation) {
+  std::map<ContextId, std::string> changed;
+  const std::vector<std::string> names = names_of(invocation);
+  for (std::size_t i = 0; i < question.changes.size(); ++i) {
+    for (const database::ContextRange& range : question.changes[i].where) {
+      const auto [other, added] = changed.emplace(range.first, names[i]);
+      if (!added)
+        throw UsageError("what-if: " + names[i] + ": is changed twice" +
+                         (other->second == names[i] ? "" : ", as " + other->second + " too") +
+                         " (give one change for it)");
+    }
+  }
+}
+
 }  // namespace
 
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation) {
@@ -281,6 +305,7 @@ merge::WhatIfQuestion what_if_question(const views::Source& source, const Invoca
   for (const std::string& path : invocation.balanced)
     question.changes.push_back(
         {.kind = invocation.each ? Kind::even_out : Kind::balance, .where = find_code(figures, path)});
+  check_apart(question, invocation);
   constexpr std::size_t kMost = 200;
   if (question.changes.size() > kMost) throw UsageError("what-if: more than 200 changes (give fewer)");
   if (invocation.ranks.empty()) return question;

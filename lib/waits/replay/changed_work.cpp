@@ -5,12 +5,13 @@
 // towards that of its pool (the line's gaps between the same two calls that are as long, to a fifth), by as
 // much as the shares in the pool differ no more than sampling explains (empirical Bayes):
 //
-//   var(s) = changes of code in the gap + 1, times period²/6, / sampled²       # an end lies anywhere in a
-//   period tau²   = what the shares of the pool vary beyond that share  = (tau² · own + var · pool) / (tau² +
-//   var)
+//   var(s) = (changes of code in the gap + 1) · period²/6 / sampled²
+//   tau²   = what the shares of the pool vary beyond that
+//   share  = (tau² · own + var · pool) / (tau² + var)
 //
-// Gaps without samples have the pool's share; small pools are joined: the line's gaps between the two calls,
-// then all lines'. Cost: two passes over samples and gaps for each change.
+// An end of code lies anywhere in a period. Gaps without samples have the pool's share; small pools are
+// joined: the line's gaps between the two calls, then all lines'. Cost: two passes over samples and gaps for
+// each change.
 #include "waits/replay/changed_work.hpp"
 
 #include "storage/hash.hpp"

@@ -3,7 +3,7 @@
 //
 //   enter = exit of the call before + gap
 //   exit  = max(enter, when the last of its needs came) + own cost
-//   wait  = when the last of its needs came - enter, where that is positive
+//   wait  = when the last of its needs came - enter, where that is positive; but for needs of progress
 //
 // A time line that waits is in a queue at the line or the collective instance that it waits for. The order in
 // which lines are taken up does not matter for the times. Without changes the times are those of the run, to
@@ -80,7 +80,8 @@ class Replay {
     bool inside = false;
     std::uint32_t need = 0;  // the next
     std::uint32_t needs_end = 0;
-    std::uint64_t free_ns = 0;  // when what it needs had come, so far
+    std::uint64_t free_ns = 0;      // when what it needs had come, so far
+    std::uint64_t progress_ns = 0;  // when its partner came back into MPI
     Pattern pattern = Pattern::none;
     bool waits = false;  // for another line
     Waiters for_enter, for_exit;
@@ -135,7 +136,7 @@ class Replay {
     line.need = step.needs;
     line.needs_end = line.next + 1 < own.steps.size() ? own.steps[line.next + 1].needs
                                                       : static_cast<std::uint32_t>(own.needs.size());
-    line.free_ns = 0;
+    line.free_ns = line.progress_ns = 0;
     line.pattern = Pattern::none;
     join(at, enter_ns);
     wake(line.for_enter, line.next);
@@ -169,7 +170,7 @@ class Replay {
     Line& line = lines_[at];
     ReplayedCall call = line.calls.back();
     const std::uint64_t free_ns = std::max(call.enter_ns, line.free_ns);
-    call.exit_ns = std::max(free_ns + line.step.own_ns, line.left_ns);
+    call.exit_ns = std::max(std::max(free_ns, line.progress_ns) + line.step.own_ns, line.left_ns);
     if (free_ns > call.enter_ns && call.exit_ns > free_ns) {
       sums_[{line.pattern, line.step.context}] += free_ns - call.enter_ns;
       result_.waiting_ns += free_ns - call.enter_ns;
@@ -183,6 +184,10 @@ class Replay {
 
   /// One of the call's needs came then.
   static void count(Line& line, const Dependency& need, std::uint64_t ns) {
+    if (need.on_progress()) {
+      line.progress_ns = std::max(line.progress_ns, ns);
+      return;
+    }
     const bool first = line.pattern == Pattern::none;
     const bool decides = first || (line.step.any ? ns < line.free_ns : ns > line.free_ns);
     if (!decides) return;

@@ -3,13 +3,20 @@
 // that began only after the call had ended delayed nobody and is left out. Whether a send, MPI_Win_start or
 // an operation on a window waits for its partner at all is the library's choice: where the call itself does
 // not show it, others of the run do (a send that ended before its receive was posted: such sizes do not
-// wait). Cost: two passes over the dependencies.
+// wait). Many transfers go on only while their partner is inside MPI. A call that took longer than its needs
+// explain, while a partner was outside MPI for most of that, needs that the partner comes back, too.
+// Cost: three passes over the dependencies, and a search for each that a call of some length has. Memory: 24
+// bytes for each part in a nonblocking collective.
 #include "waits/replay/replay_steps.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <iterator>
 #include <span>
 #include <tuple>
+#include <unordered_map>
+#include <vector>
 
 namespace culprit::waits {
 
@@ -98,6 +105,8 @@ class Preparation {
       result_.lines.emplace_back(line.location, store_.spill());
     }
     for (std::size_t i = 0; i < result_.lines.size(); ++i) take_in_order(i);
+    for (std::size_t i = 0; i < result_.lines.size(); ++i) find_completions(i);
+    for (auto& [instance, calls] : completions_) std::ranges::sort(calls);
     for (std::size_t i = 0; i < result_.lines.size(); ++i) make_steps(i);
     for (std::size_t i = 0; i < result_.lines.size(); ++i) find_anchor(i);
     find_ends();
@@ -140,7 +149,7 @@ class Preparation {
     }
   }
 
-  /// Nonblocking prefix reductions, whose part in the instance is another call's, are left out.
+  /// Of a nonblocking prefix reduction, the part in the instance is that of a call before: not far.
   std::uint64_t when(const Dependency& need, const storage::Sequence<Joined>& joins, std::size_t& joined) {
     if (need.on != Dependency::On::instance ||
         all_.instances()[need.cause.index].kind != OperationKind::prefix)
@@ -150,7 +159,75 @@ class Preparation {
       const Joined one = joins[i];
       if (one.instance == need.cause.index) return observed_.when(need, &one);
     }
+    constexpr std::size_t kFar = 1024;
+    for (std::size_t i = joined; i > 0 && i + kFar > joined; --i) {
+      const Joined one = joins[i - 1];
+      if (one.instance == need.cause.index) return observed_.when(need, &one);
+    }
     return kNever;
+  }
+
+  /// A call that completes a nonblocking collective.
+  struct Completion {
+    std::uint64_t enter_ns = 0;
+    EventId call;
+    friend auto operator<=>(const Completion&, const Completion&) = default;  // NOLINT(modernize-use-nullptr)
+  };
+
+  void find_completions(std::size_t at) {
+    const TimeLine& line = store_.lines()[at];
+    result_.lines[at].needs.for_each([&](const Dependency& need) {
+      if (need.on != Dependency::On::instance || need.size != Dependency::kNonblocking) return;
+      const Event event = line.events[need.event];
+      completions_[need.cause.index].push_back({event.enter_ns, {line.location, need.event}});
+    });
+  }
+
+  /// The partner's longest absence from MPI while the call could not be explained: until when, by which call.
+  struct Absence {
+    std::uint64_t ns = 0, until_ns = 0;
+    EventId call;
+  };
+
+  /// `began_ns`: from then on the call is unexplained.
+  void look_at(EventId call, const Event& event, std::uint64_t began_ns, Absence& longest) const {
+    const storage::Sequence<Event>& events = store_.line(call.location).events;
+    const std::uint64_t enter_ns = events[call.index].enter_ns;
+    if (enter_ns <= began_ns || enter_ns >= event.exit_ns) return;
+    const std::uint64_t left_ns = call.index == 0 ? enter_ns : events[call.index - 1].exit_ns;
+    const std::uint64_t out_ns = enter_ns - std::min(enter_ns, std::max(left_ns, began_ns));
+    if (out_ns > longest.ns) longest = {out_ns, enter_ns, call};
+  }
+
+  /// How many calls of its line were entered before, where `call` was: searched from there on, as they are
+  /// near.
+  [[nodiscard]] std::size_t entered_before(std::uint64_t ns, EventId call) const {
+    const storage::Sequence<Event>& events = store_.line(call.location).events;
+    std::size_t low = call.index, step = 1;
+    for (; low + step < events.size() && events[low + step].enter_ns < ns; step *= 2) low += step;
+    const auto from = events.begin() + static_cast<std::ptrdiff_t>(low);
+    const auto to = events.begin() + static_cast<std::ptrdiff_t>(std::min(low + step, events.size()));
+    const auto found = std::lower_bound(
+        from, to, ns, [](const Event& one, std::uint64_t limit) { return one.enter_ns < limit; });
+    return static_cast<std::size_t>(found - events.begin());
+  }
+
+  void look_for(const Dependency& need, Location here, const Event& event, std::uint64_t began_ns,
+                Absence& longest) const {
+    constexpr std::size_t kCalls = 4;  // of a message's partner
+    if (need.on == Dependency::On::instance) {
+      const auto calls = completions_.find(need.cause.index);
+      if (calls == completions_.end()) return;
+      auto last = std::ranges::lower_bound(calls->second, event.exit_ns, {}, &Completion::enter_ns);
+      while (last != calls->second.begin() && std::prev(last)->call.location == here) --last;
+      if (last != calls->second.begin()) look_at(std::prev(last)->call, event, began_ns, longest);
+      return;
+    }
+    const bool message = need.pattern == Pattern::late_sender || need.pattern == Pattern::late_receiver;
+    if (!message || need.cause.location == here) return;
+    const std::size_t end = entered_before(event.exit_ns, need.cause);
+    for (std::size_t i = end; i > 0 && i + kCalls > end; --i)
+      look_at({need.cause.location, static_cast<std::uint32_t>(i - 1)}, event, began_ns, longest);
   }
 
   void learn(const Dependency& need, const Event& event, std::uint64_t ns, bool decides) {
@@ -199,6 +276,7 @@ class Preparation {
                 .fixed = index < line.initialized};
       step.gap_ns = index == 0 ? 0 : static_cast<std::int64_t>(event.enter_ns - left_ns);
       std::uint64_t free_ns = event.any ? kNever : 0;
+      const std::size_t first = next;
       for (; next < found.size() && found[next].event == index; ++next) {
         const Dependency need = found[next];
         const std::uint64_t ns = when(need, joins, joined);
@@ -207,7 +285,16 @@ class Preparation {
         free_ns = event.any ? std::min(free_ns, ns) : std::max(free_ns, ns);
       }
       if (free_ns == kNever) free_ns = 0;
-      const std::uint64_t began_ns = std::max(event.enter_ns, free_ns);
+      std::uint64_t began_ns = std::max(event.enter_ns, free_ns);
+      if (!event.any && event.exit_ns > began_ns + kSurelyWaited) {
+        Absence longest;
+        for (std::size_t i = first; i < next; ++i)
+          look_for(found[i], line.location, event, began_ns, longest);
+        if (longest.ns * 2 >= event.exit_ns - began_ns) {
+          made.needs.push_back({.event = index, .pattern = Pattern::none, .cause = longest.call});
+          began_ns = longest.until_ns;
+        }
+      }
       step.own_ns = event.exit_ns - std::min(event.exit_ns, began_ns);
       made.steps.push_back(step);
       left_ns = event.exit_ns;
@@ -249,6 +336,7 @@ class Preparation {
   Dependencies& all_;
   Observed observed_;
   Evidence evidence_;
+  std::unordered_map<std::uint32_t, std::vector<Completion>> completions_;  // by instance; earliest first
   ReplaySteps result_;
 };
 

@@ -72,6 +72,7 @@ void Dependencies::join(const Part& part) {
   const Dependency dependency{.event = part.call.index,
                               .pattern = part.pattern,
                               .on = Dependency::On::instance,
+                              .size = part.operation != 0 ? Dependency::kNonblocking : std::uint16_t{0},
                               .cause = {kNoLocation, number}};
   if (part.operation != 0) {
     of_operation(part.process_rank, part.operation, dependency);

@@ -24,12 +24,16 @@ struct Dependency {
   Pattern pattern = Pattern::none;
   On on = On::enter;  ///< of the cause, which is a call, or the number of a collective instance
   /// Of sends: size_code() of the message, or kSynchronous. Of others: kMayPass, where libraries differ on
-  /// whether such a call waits.
+  /// whether such a call waits; kNonblocking, on an instance by another call than the one that joined it.
   std::uint16_t size = 0;
   EventId cause;
 
   static constexpr std::uint16_t kSynchronous = 0xffff;
   static constexpr std::uint16_t kMayPass = 1;
+  static constexpr std::uint16_t kNonblocking = 2;
+
+  /// On a partner that was outside MPI while the transfer stood still: no wait by any pattern.
+  [[nodiscard]] bool on_progress() const { return pattern == Pattern::none && on == On::enter; }
 };
 
 /// A message's size in 16 bits, to one part in a thousand. Monotone; never Dependency::kSynchronous.

@@ -88,10 +88,30 @@ TEST_CASE("what-if: code is found by path or id, with all that it calls; communi
   wrong.removed = {"nowhere"};
   refuses(wrong);
   wrong.removed = {};
-  for (const char* text : {"spmv", "spmv=", "spmv=fast", "spmv=0", "spmv=-2", "=2"}) {
+  for (const char* text :
+       {"spmv", "spmv=", "spmv=fast", "spmv=0", "spmv=-2", "=2", "spmv=nan", "spmv=1e-300", "spmv=inf"}) {
     wrong.sped_up = {text};
     CHECK_THROWS_AS(what_if_question(solver.sample, wrong), UsageError);
   }
+}
+
+TEST_CASE("what-if: one change for each code, and the ranks that it concerns") {
+  const views::testing::SolverSample solver;
+  Invocation invocation;
+  invocation.removed = {"cg_iterate/spmv"};
+  invocation.balanced = {"spmv"};
+  CHECK_THROWS_WITH(what_if_question(solver.sample, invocation), Catch::Contains("changed twice"));
+
+  invocation = {};
+  invocation.sped_up = {"cg_iterate=0.05"};
+  invocation.balanced = {"spmv"};
+  invocation.ranks = "3,7";
+  std::ostringstream out;
+  write_what_if(out, {}, solver.sample.experiment(), invocation, answer_of(solver));
+  const std::string text = flowing(out.str());
+  INFO(text);
+  CHECK(text.find("If cg_iterate were 0.0500 times as fast on ranks 3,7 and spmv took the same time on ranks "
+                  "3,7, the run") != std::string::npos);
 }
 
 TEST_CASE("what-if: a run without a trace, or without its directory, says what to do") {

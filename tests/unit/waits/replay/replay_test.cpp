@@ -239,6 +239,67 @@ TEST_CASE("nonblocking operations wait where they are completed") {
   CHECK(outcome.after.run_ns == 14 * kMs);  // the transfer's 2 ms behind what overlapped it
 }
 
+TEST_CASE("a transfer that stands still until its partner is back in MPI goes on when the partner is") {
+  Program program(2);
+  for (const std::int32_t rank : {0, 1}) program.call(rank, 0, {});
+  program.call(1, 0, {begun(message(OperationKind::receive, 0), 1)});
+  program.compute(0, 5, kOther);
+  program.compute(1, 30, kWork);
+  program.call(0, 33, {sized(message(OperationKind::send, 1), 1 << 20)});
+  program.call(1, 33, {completed(message(OperationKind::receive, 0), 1)});
+  const Outcome outcome = what_if(program.run, {kRemove});
+  CHECK(is_same(outcome.calls_before, outcome.recorded));
+  CHECK(outcome.before.waiting_ns == 0);  // no pattern has it
+  CHECK(outcome.calls_after[0][1].exit_ns == 8 * kMs);
+  CHECK(outcome.after.run_ns == 8 * kMs);
+}
+
+TEST_CASE("a call that took long while its partner was inside MPI took that itself") {
+  Program program(2);
+  for (const std::int32_t rank : {0, 1}) program.call(rank, 0, {});
+  program.compute(0, 5, kOther);
+  program.compute(1, 6, kWork);
+  program.call(0, 33, {sized(message(OperationKind::send, 1), 1 << 20)});
+  program.call(1, 32, {message(OperationKind::receive, 0)});
+  program.call(1, 33, {});
+  const Outcome outcome = what_if(program.run, {kRemove});
+  CHECK(is_same(outcome.calls_before, outcome.recorded));
+  CHECK(outcome.calls_after[0][1].exit_ns == 32 * kMs);  // 27 from 5 on
+}
+
+TEST_CASE("a nonblocking collective goes on when its last member is back in MPI") {
+  Program program(2);
+  for (const std::int32_t rank : {0, 1}) program.call(rank, 0, {});
+  program.compute(1, 40, kWork);
+  for (const std::int32_t rank : {0, 1}) {
+    const std::uint64_t now = rank == 0 ? 0 : 40;
+    program.call(rank, now, {begun(on(OperationKind::barrier), 1)});
+    program.compute(rank, 20, kOther);
+    program.call(rank, 61, {completed(on(OperationKind::barrier), 1)});
+  }
+  const Outcome outcome = what_if(program.run, {kRemove});
+  CHECK(is_same(outcome.calls_before, outcome.recorded));
+  CHECK(outcome.before.waiting_ns == 20 * kMs);  // for the last to come
+  CHECK(outcome.after.run_ns == 21 * kMs);
+  CHECK(outcome.after.waiting_ns == 0);
+}
+
+TEST_CASE("a nonblocking prefix reduction waits for lower ranks where it is completed") {
+  Program program(2);
+  for (const std::int32_t rank : {0, 1}) program.call(rank, 0, {});
+  program.compute(0, 30, kWork);
+  program.call(0, 30, {begun(on(OperationKind::prefix), 1)});
+  program.compute(0, 1, kOther);
+  program.call(0, 32, {completed(on(OperationKind::prefix), 1)});
+  program.call(1, 0, {begun(on(OperationKind::prefix), 1)});
+  program.compute(1, 10, kOther);
+  program.call(1, 31, {completed(on(OperationKind::prefix), 1)});
+  const Outcome outcome = what_if(program.run, {kRemove});
+  CHECK(is_same(outcome.calls_before, outcome.recorded));
+  CHECK(outcome.before.waiting_ns == 20 * kMs);
+  CHECK(outcome.after.run_ns == 11 * kMs);
+}
+
 TEST_CASE("balance gives each rank the mean over the run; even in each interval is another thing") {
   Program program(2);
   for (const std::int32_t rank : {0, 1}) program.call(rank, 0, {});
@@ -307,6 +368,40 @@ TEST_CASE("calls that would wait for each other for ever go on, and are counted"
   }
   const Outcome outcome = what_if(program.run, {kRemove});
   CHECK(is_same(outcome.calls_before, outcome.recorded));
+}
+
+TEST_CASE("whatever time lines claim, a replay ends, with all calls") {
+  REQUIRE(rc::check("damage", [] {
+    const std::int32_t ranks = *rc::gen::inRange(1, 5);
+    ScriptedRun run(ranks);
+    std::vector<std::uint64_t> now(static_cast<std::size_t>(ranks), 0);
+    const int calls = *rc::gen::inRange(0, 80);
+    for (int i = 0; i < calls; ++i) {
+      const std::int32_t rank = *rc::gen::inRange<std::int32_t>(0, ranks);
+      std::vector<Operation> operations;
+      for (int left = *rc::gen::inRange(0, 3); left > 0; --left) {
+        Operation operation = on(static_cast<OperationKind>(*rc::gen::inRange(0, 30)), 0,
+                                 *rc::gen::inRange<std::int32_t>(-3, ranks + 1));
+        operation.begins = *rc::gen::arbitrary<bool>();
+        operation.completes = *rc::gen::arbitrary<bool>();
+        operation.id = *rc::gen::inRange<std::uint64_t>(0, 4);
+        operation.tag = *rc::gen::inRange<std::int32_t>(0, 2);
+        operation.bytes = *rc::gen::arbitrary<std::uint64_t>();
+        operations.push_back(operation);
+      }
+      std::uint64_t& from = now[static_cast<std::size_t>(rank)];
+      if (*rc::gen::arbitrary<bool>()) run.sample(rank, from + kMs - 1, from, kWork);
+      const std::uint64_t until = from + kMs + *rc::gen::inRange<std::uint64_t>(0, 20 * kMs);
+      run.call(rank, from + kMs, until, operations, 0, *rc::gen::arbitrary<bool>());
+      from = until;
+    }
+    const auto kind = static_cast<WorkChange::Kind>(*rc::gen::inRange(0, 4));
+    const Outcome outcome = what_if(run, {{.kind = kind, .factor = 0.001}});
+    RC_ASSERT(outcome.before.contradictions > 0 || is_same(outcome.calls_before, outcome.recorded));
+    RC_ASSERT(outcome.calls_after.size() == outcome.recorded.size());
+    for (std::size_t line = 0; line < outcome.recorded.size(); ++line)
+      RC_ASSERT(outcome.calls_after[line].size() == outcome.recorded[line].size());
+  }));
 }
 
 TEST_CASE("sizes of messages are told apart to a part in a thousand, in their order") {
