@@ -150,6 +150,10 @@ class Report {
 
   /// What to do where there is nothing to diagnose.
   [[nodiscard]] std::string why_nothing() const {
+    if (traced() && verdict_.losses.samples == 0) {
+      return "Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
+             "`critical-path`.";
+    }
     // Where only other events are sampled, there is the time of waits, which wrappers stamp.
     const std::vector<std::string>& events = experiment_.run.events;
     const bool timed = events.empty() || std::ranges::any_of(events, [](const std::string& event) {
@@ -159,10 +163,6 @@ class Report {
       return "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
              "REALTIME. "
              "`view` shows the events that were.";
-    }
-    if (traced()) {
-      return "Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
-             "`critical-path`.";
     }
     if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
       return "Nothing was sampled: the system refused it: " + refused + '.';
@@ -233,7 +233,7 @@ class Report {
       case VerdictKind::uneven_intermittent:
       case VerdictKind::serial:
         if (!experiment_.suspects().empty())
-          return {.kind = Kind::context, .scope = experiment_.suspects().front().suspect};
+          return {.kind = Kind::context, .scope = scope_of_name(experiment_, experiment_.suspects().front())};
         break;
       case VerdictKind::messages:
         return {.kind = Kind::communication};
@@ -365,7 +365,8 @@ class Report {
           {Tone::suspect,
            2,
            2,
-           {{name_of(experiment_, names_, suspect), {.kind = Kind::context, .scope = suspect.suspect}},
+           {{name_of(experiment_, names_, suspect),
+             {.kind = Kind::context, .scope = scope_of_name(experiment_, suspect)}},
             {work + threads_phrase(experiment_, suspect.locations), {}},
             {"explains " + duration(each.explains_s, unicode_) + (doubt.empty() ? "" : " (" + doubt + ')'),
              {}}}});

@@ -18,8 +18,8 @@ std::string clocks_text(const database::Contents& experiment);
 /// One line for each thing that makes the figures less than complete, with what to do.
 std::vector<std::string> quality_warnings(const database::Contents& experiment);
 
-/// Why the system refused to sample threads, with the remedy: `timer_create: Resource temporarily unavailable: raise
-/// the limit of pending signals, ulimit -i`; empty where it did not.
+/// Why the system refused to sample threads, with the remedy: `timer_create: Resource temporarily
+/// unavailable: raise the limit of pending signals, ulimit -i`; empty where it did not.
 std::string refused_sampling_text(const database::Contents& experiment);
 
 /// Of all threads; 0 where the metric, one of time, was not recorded.

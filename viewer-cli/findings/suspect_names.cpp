@@ -32,12 +32,8 @@ class Names {
 
  private:
   [[nodiscard]] std::string of_one(const Suspect& suspect) const {
-    const ContextId inside = enclosing_procedure(experiment_, suspect.suspect);
-    const ContextId named = enclosing_procedure(experiment_, suspect.named);
-    const auto name = [&](ContextId x) { return experiment_.contexts[x].name; };
-    if (named == kNone || inside == named || name(inside) == name(named))  // recursion included
-      return suspect_phrase(experiment_, suspect.suspect, suspect.suspect, width_, unicode_);
-    return suspect_phrase(experiment_, suspect.named, suspect.suspect, width_, unicode_);
+    return suspect_phrase(experiment_, scope_of_name(experiment_, suspect), suspect.suspect, width_,
+                          unicode_);
   }
 
   /// Makes the names of some suspects differ.
@@ -82,6 +78,14 @@ class Names {
 };
 
 }  // namespace
+
+ContextId scope_of_name(const database::Contents& experiment, const Suspect& suspect) {
+  const ContextId inside = enclosing_procedure(experiment, suspect.suspect);
+  const ContextId named = enclosing_procedure(experiment, suspect.named);
+  const auto name = [&](ContextId x) { return experiment.contexts[x].name; };
+  const bool same = named == kNone || inside == named || name(inside) == name(named);  // recursion included
+  return same ? suspect.suspect : suspect.named;
+}
 
 std::vector<std::string> suspect_names(const database::Contents& experiment, std::size_t width,
                                        bool unicode) {

@@ -14,6 +14,9 @@ namespace culprit::viewer {
 /// shortened to `width` columns.
 std::vector<std::string> suspect_names(const database::Contents& experiment, std::size_t width, bool unicode);
 
+/// The scope that the name of a suspect begins with: `smooth` above.
+database::ContextId scope_of_name(const database::Contents& experiment, const database::Suspect& suspect);
+
 /// Of the suspect at `experiment.suspects()[index]`, given all their names.
 const std::string& name_of(const database::Contents& experiment, const std::vector<std::string>& names,
                            const database::Suspect& suspect);

@@ -2,9 +2,9 @@
 
 #include "commands/critical_path.hpp"
 #include "commands/efficiency.hpp"
+#include "commands/list.hpp"
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
-#include "commands/list.hpp"
 #include "findings/phrases.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/call_path_text.hpp"
