@@ -148,6 +148,12 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 
+TEST_CASE("A command may stand before the directory that it is for") {
+  const Invocation invocation = parse({"stuck", "/"});
+  CHECK(invocation.command == Command::stuck);
+  CHECK(invocation.database == "/");
+}
+
 TEST_CASE("Commands that need a trace have tables, and say so in their help") {
   for (const char* command : {"causes", "critical-path", "hotspots", "variation", "communication"}) {
     INFO(command);
