@@ -294,12 +294,18 @@ void refuse_empty(const CLI::App& app) {
   }
 }
 
-/// `viewer-cli stuck run1`: put into order where what is meant is plain, refused where it is not.
-void take_command_first(std::vector<std::string>& words) {
+/// `viewer-cli stuck DIR`, as `stacks DIR`: what runs is looked at in haste.
+void take_stuck_first(std::vector<std::string>& words) {
+  std::error_code ignored;
+  if (words.size() == 2 && words[0] == "stuck" && !std::filesystem::exists(words[0], ignored))
+    std::swap(words[0], words[1]);
+}
+
+/// `viewer-cli report run1.db`: the words in the wrong order.
+void refuse_command_first(const std::vector<std::string>& words) {
   if (words.size() < 2 || !is_one_of(kCommands, words[0]) || is_one_of(kCommands, words[1])) return;
   std::error_code ignored;
   if (std::filesystem::exists(words[0], ignored)) return;  // a database of that name
-  if (words.size() == 2 && std::filesystem::exists(words[1], ignored)) return std::swap(words[0], words[1]);
   throw UsageError(words[0] + ": the database or directory stands before the command (write: viewer-cli " +
                    print::shell_path(words[1]) + ' ' + words[0] + ')');
 }
@@ -394,7 +400,8 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
     take_subjects(app, raw, invocation);
     raw.words = {invocation.subjects.empty() ? "" : invocation.subjects[0], "stacks"};
   }
-  take_command_first(raw.words);
+  take_stuck_first(raw.words);
+  refuse_command_first(raw.words);
   invocation.database = raw.words[0];
   if (!stacks && names_second_run(raw.words)) {
     raw.words.insert(raw.words.begin() + 1, "diff");

@@ -148,7 +148,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 
-TEST_CASE("A command may stand before the directory that it is for") {
+TEST_CASE("stuck may stand before its directory") {
   const Invocation invocation = parse({"stuck", "/"});
   CHECK(invocation.command == Command::stuck);
   CHECK(invocation.database == "/");
