@@ -555,7 +555,7 @@ class Refusals(harness.Workspace):
             done = harness.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tool, "stacks", "--job", os.getpid()], expect=1)
             self.assert_one_line(done.stderr, "not permitted: it belongs to root, you are ")
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv") and shutil.which("unshare"), "needs root, to become another user")
+    @unittest.skipUnless(made_hosts.available() and shutil.which("setpriv"), "needs root, to hide processes and to become another user")
     def test_a_process_that_proc_hides(self):
         tool = self.here / "viewer-cli"
         shutil.copy(harness.VIEWER, tool)
