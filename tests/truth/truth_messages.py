@@ -71,6 +71,9 @@ class Messages(Waits):
                         ends.append(collectives["started"][log.rank, key])
                 ends += [self._probe_end(call, *probe) for probe in call.all("probes")]
                 ends = [end for end in ends if end is not None]
+                # A receive that was posted after the call shows that the call's sends needed none.
+                if call.function not in EARLIEST_COMPLETES and any(end[0] == "late-receiver" and end[1] >= call.exit for end in ends):
+                    ends = [end for end in ends if end[0] != "late-receiver"]
                 if ends:
                     # MPI_Sendrecv may wait for one call twice: as a receiver, since most sends need not wait.
                     sign = 1 if call.function in EARLIEST_COMPLETES else -1

@@ -266,7 +266,7 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
 bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
   if (send.buffered) return false;
   if (!send.blocking) return true;
-  // What was posted too late to be waited for only shows that the call's other operations were not, either.
+  // What was posted too late to be waited for only shows that the call's other sends were not, either.
   return arrival.posted_ns > send.enter_ns && (!send.alone || arrival.posted_ns < send.exit_ns);
 }
 

@@ -1,10 +1,11 @@
 // Classifies waits: decides what each call of a time line waited for, once all candidates are known
 // (definitions of Hermanns 2009 and Scalasca; docs/algorithms.md 7). The latest candidate decides, or the
 // earliest where the call returns at the first of its operations. The call waited only if that moment lies
-// between its enter and its exit. Then the parts of waits (wrong order, late complete, early fence) and
-// completions are added.
-// Candidates come in no order: they are sorted for some thousand calls at a time. The same pass adds up what
-// the line spent in its computation regions. Cost: linear in events and candidates.
+// between its enter and its exit. A receive that was posted after the exit shows that the call's sends needed
+// none: then its other operations decide. Then the parts of waits (wrong order, late complete, early fence)
+// and completions are added. Candidates come in no order: they are sorted for some thousand calls at a time.
+// The same pass adds up what the line spent in its computation regions. Cost: linear in events and
+// candidates.
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
@@ -20,6 +21,11 @@ namespace {
 bool decides(const Candidate& a, const Candidate& b, bool earliest) {
   if (a.ns != b.ns) return earliest ? a.ns < b.ns : a.ns > b.ns;
   return std::tuple(a.cause, a.pattern) < std::tuple(b.cause, b.pattern);
+}
+
+/// A call that completed without this receive: its sends were eager.
+bool shows_eager(const Event& event, const Candidate& candidate) {
+  return !event.any && candidate.pattern == Pattern::late_receiver && candidate.ns >= event.exit_ns;
 }
 
 bool inside(const Event& event, std::uint64_t ns) {
@@ -131,10 +137,13 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
                                                        std::span<const Candidate> candidates) {
   const Candidate* main = nullptr;
   bool rarer = false;
+  const bool eager = std::ranges::any_of(
+      candidates, [&](const Candidate& candidate) { return shows_eager(event, candidate); });
   for (const Candidate& candidate : candidates) {
     if (!is_wait(candidate.pattern)) {
       rarer = true;
-    } else if (main == nullptr || decides(candidate, *main, event.any)) {
+    } else if ((!eager || candidate.pattern != Pattern::late_receiver) &&
+               (main == nullptr || decides(candidate, *main, event.any))) {
       main = &candidate;
     }
   }

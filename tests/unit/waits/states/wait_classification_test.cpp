@@ -81,6 +81,23 @@ TEST_CASE("a call waited only for what falls between its enter and its exit") {
   CHECK(other.classify().empty());
 }
 
+TEST_CASE("a receive that came after the call shows that its sends needed none") {
+  for (const bool any : {false, true}) {
+    OneLine line;
+    const std::uint32_t call = line.call(100, 200, any);
+    line.candidate(call, Pattern::late_receiver, 180, 1);
+    line.candidate(call, Pattern::late_receiver, 250, 2);
+    CHECK(line.classify() ==
+          (any ? OneLine::Found{{call, Pattern::late_receiver, 80, 1}} : OneLine::Found{}));
+  }
+  OneLine both;
+  const std::uint32_t call = both.call(100, 200);
+  both.candidate(call, Pattern::late_receiver, 180, 1);
+  both.candidate(call, Pattern::late_receiver, 250, 1);
+  both.candidate(call, Pattern::late_sender, 150, 2);
+  CHECK(both.classify() == OneLine::Found{{call, Pattern::late_sender, 50, 2}});
+}
+
 TEST_CASE("of an early wait, late-complete lasts from the latest arrival on") {
   OneLine line;
   const std::uint32_t call = line.call(100, 900);
