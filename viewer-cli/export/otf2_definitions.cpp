@@ -112,12 +112,13 @@ OTF2_RegionRef Definitions::scope(ContextId frame) {
   OTF2_RegionRef& known = scopes_[frame];
   if (known != OTF2_UNDEFINED_REGION) return known;
   const views::Frame shown = views::frame_of(lines_.experiment(), lines_.experiment().contexts[frame]);
-  return known = region(
-             {.name = lines_.name_of(frame),
-              .file = std::string(shown.file),
-              .line = shown.line,
-              .role = role_of(shown.kind),
-              .paradigm = shown.kind == ContextKind::region ? OTF2_PARADIGM_USER : OTF2_PARADIGM_COMPILER});
+  return known =
+             region({.name = lines_.name_of(frame),
+                     .file = std::string(shown.file),
+                     .line = shown.line,
+                     .role = role_of(shown.kind),
+                     .paradigm = static_cast<OTF2_Paradigm>(
+                         shown.kind == ContextKind::region ? OTF2_PARADIGM_USER : OTF2_PARADIGM_COMPILER)});
 }
 
 OTF2_RegionRef Definitions::call(ContextId context) {

@@ -259,12 +259,12 @@ class Descriptions {
     if (process_ == 0 || process != before_) {
       before_ = process;
       ++process_;
-      add_process(location, all.size() + process_);
+      add_process(location, all.size() + static_cast<std::size_t>(process_));
     }
     pb::TracePacket packet = begin();
     pb::TrackDescriptor& track = *packet.mutable_track_descriptor();
     track.set_uuid(line + 1);
-    track.set_parent_uuid(all.size() + process_);
+    track.set_parent_uuid(all.size() + static_cast<std::size_t>(process_));
     track.mutable_thread()->set_pid(process_);
     track.mutable_thread()->set_tid(static_cast<std::int32_t>(kFirstThread + line));
     track.mutable_thread()->set_thread_name(thread_name(location));
