@@ -15,16 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-mode_t mode_of(const fs::path& path) {
-  struct stat status {};
-  REQUIRE(::lstat(path.c_str(), &status) == 0);
-  return status.st_mode & 0777;
-}
-
-std::ptrdiff_t files_in(const fs::path& directory) {
-  return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
-}
-
 void write_some(const fs::path& directory) {
   fs::create_directory(directory / "inner");
   std::ofstream(directory / "one") << "1";

@@ -15,20 +15,6 @@
 using namespace culprit::files;
 namespace fs = std::filesystem;
 
-namespace {
-
-mode_t mode_of(const fs::path& path) {
-  struct stat status {};
-  REQUIRE(::lstat(path.c_str(), &status) == 0);
-  return status.st_mode & 0777;
-}
-
-std::ptrdiff_t files_in(const fs::path& directory) {
-  return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
-}
-
-}  // namespace
-
 TEST_CASE("A file takes its name when it is complete, and is its owner's alone until then") {
   const Scratch scratch;
   scratch.write("out", "old");

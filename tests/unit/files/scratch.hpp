@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include <catch2/catch.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /// A directory of this test, removed with it.
@@ -25,3 +28,14 @@ struct Scratch {
     return std::string(std::istreambuf_iterator<char>(in), {});
   }
 };
+
+/// The rights of what has this name; links are not followed.
+inline mode_t mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status.st_mode & 0777;
+}
+
+inline std::ptrdiff_t files_in(const std::filesystem::path& directory) {
+  return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
+}
