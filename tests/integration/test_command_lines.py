@@ -226,6 +226,8 @@ class WrongUse(Workspace):
             ([database, "diff", database, "--metric", "REALTIME:max"], 2, ["REALTIME:max", ":mean"]),
             ([database, "export"], 2, ["format"]),
             ([database, "export", "tarot"], 2, ["tarot", "pprof"]),
+            ([database, "export", "perfetto", "--metric", "idleness"], 2, ["--metric", "export perfetto"]),
+            ([database, "export", "csv", "--metric", "idleness"], 2, ["--metric", "export csv"]),
             ([database, "export", "csv", "-o", self.here / "no" / "x"], 1, ["No such file", "-o"]),
             ([self.here / "gone.db"], 1, ["gone.db", "does not exist", "prof-mpi"]),
             ([self.here / "text.db"], 1, ["text.db"]),

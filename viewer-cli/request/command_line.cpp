@@ -256,6 +256,9 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
     case Command::exporting:
       if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
       invocation.export_format = choose(kExports, words[next++], "no such export format").format;
+      if (!invocation.metric.empty() && !shows_one_metric(invocation.export_format))
+        throw UsageError("--metric: no option of export " + words[next - 1] +
+                         ", which has no metric to choose (see viewer-cli export --help)");
       break;
     default:
       break;

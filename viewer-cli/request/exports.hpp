@@ -26,6 +26,13 @@ struct ExportUse {
   ExportFormat format;
   std::string_view ending, readers;
 };
+
+/// Whether `format` shows one metric, which --metric chooses; the others show all.
+constexpr bool shows_one_metric(ExportFormat format) {
+  return format == ExportFormat::collapsed || format == ExportFormat::speedscope ||
+         format == ExportFormat::pprof || format == ExportFormat::firefox;
+}
+
 inline constexpr std::array<std::pair<std::string_view, ExportUse>, 11> kExports = {{
     {"collapsed", {ExportFormat::collapsed, "collapsed.txt", "flamegraph.pl, inferno, speedscope, Firefox"}},
     {"speedscope", {ExportFormat::speedscope, "speedscope.json", "speedscope: one profile per thread"}},

@@ -340,7 +340,7 @@ change is DB2 - DB, ratio DB2 / DB. Scaling loss is what DB2 has beyond the idea
 usage: viewer-cli DB|DIR export FORMAT [options]
 )help",
      R"help(  -o, --output FILE       (default: standard output)
-  --metric METRIC         what collapsed and speedscope weigh frames by, and pprof shows first
+  --metric METRIC         what collapsed, speedscope and firefox weigh frames by, and pprof shows first
                           (default: REALTIME)
   --derive NAME=FORMULA   as for `view`: a further column of csv and json
   --no-source             html: without the source texts that the database holds
