@@ -85,6 +85,7 @@ class HtmlReport(harness.Workspace):
             browser.open(self.page_of(database).as_uri())
             shown = browser.ask("[...document.querySelectorAll('.report > h2, .report > p')].map((each) => each.textContent)")
             self.assertGreater(len(shown), 3)
+            self.assertNotRegex(" ".join(shown), r"\d (%|m?s\b|\d{3}\b)")  # numbers stay on one line
             text = words(report)
             for paragraph in shown:
                 # Names are shortened to the width of a terminal there.

@@ -2,6 +2,11 @@
 
 const GAP = '\u202f'; // between groups of digits
 
+/** `text` with numbers and what follows them, a unit or further digits, on one line. */
+export function tied(text) {
+  return text.replace(/(\d) (?=\d{3}(?!\d)|(?:%|[nµm]?s|min|h|[kMGTP]?B)(?![\w%]))/g, '$1\u00a0');
+}
+
 /** Digits in groups of three. */
 export function grouped(value, decimals = 0) {
   const [whole, rest] = Math.abs(value).toFixed(decimals).split('.');
@@ -29,11 +34,11 @@ export function quantity(value, unit) {
   if (unit === 's') {
     if (value === 0) return '0 s';
     const [factor, name] = TIMES.find(([least]) => Math.abs(value) >= least) ?? TIMES[3];
-    return `${grouped(value / factor, Math.max(0, decimalsFor(value / factor) - 1))} ${name}`;
+    return `${grouped(value / factor, Math.max(0, decimalsFor(value / factor) - 1))}\u00a0${name}`;
   }
   if (unit === 'B' || unit === 'bytes') return bytes(value);
   const text = Number.isInteger(value) || Math.abs(value) >= 1000 ? grouped(value) : grouped(value, decimalsFor(value));
-  return unit && unit !== 'count' && unit !== 'ratio' ? `${text} ${unit}` : text;
+  return unit && unit !== 'count' && unit !== 'ratio' ? `${text}\u00a0${unit}` : text;
 }
 
 export function bytes(value) {
@@ -43,13 +48,13 @@ export function bytes(value) {
     value /= 1000;
     power += 1;
   }
-  return `${grouped(value, power === 0 ? 0 : Math.max(0, decimalsFor(value) - 1))} ${units[power]}`;
+  return `${grouped(value, power === 0 ? 0 : Math.max(0, decimalsFor(value) - 1))}\u00a0${units[power]}`;
 }
 
 /** A share with its sign: `31.8 %`. */
 export function percent(share, decimals = 1) {
   if (share > 0 && share < 0.001 && decimals === 1) return '<0.1 %';
-  return `${(100 * share).toFixed(decimals)} %`;
+  return `${(100 * share).toFixed(decimals)}\u00a0%`;
 }
 
 /** `1 rank`, `8 ranks`. */

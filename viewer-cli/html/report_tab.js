@@ -1,7 +1,7 @@
 // The diagnosis as `viewer-cli RUN report` puts it; parts of sentences lead to what they are about.
 
 import {element} from './elements.js';
-import {percent} from './numbers.js';
+import {percent, tied} from './numbers.js';
 
 /** The address of the place that a part of the report is about; null: none. */
 export function addressOf(data, to) {
@@ -17,7 +17,8 @@ export function addressOf(data, to) {
 
 function partElement(data, part) {
   const address = addressOf(data, part.to);
-  return address ? element('a', {href: address, text: part.text}) : element('span', {text: part.text});
+  const text = tied(part.text);
+  return address ? element('a', {href: address, text}) : element('span', {text});
 }
 
 /** The report's paragraphs. */
@@ -60,7 +61,7 @@ export function efficiencyBars(data) {
 export class ReportTab {
   constructor(data) {
     const facts = element('dl', {class: 'facts'});
-    for (const [name, text] of data.raw.facts) facts.append(element('dt', {text: name}), element('dd', {text}));
+    for (const [name, text] of data.raw.facts) facts.append(element('dt', {text: name}), element('dd', {text: tied(text)}));
     this.node = element('div', {class: 'tab-body report-tab'}, reportBody(data),
       element('aside', {}, efficiencyBars(data), element('section', {}, element('h3', {text: 'Run'}), facts)));
   }
