@@ -2,6 +2,7 @@
 // else from the values of single threads.
 #include "views/figures.hpp"
 
+#include "database/exclusive.hpp"
 #include "views/derived.hpp"
 #include "views/rank_list.hpp"
 
@@ -14,7 +15,6 @@ namespace culprit::views {
 namespace {
 
 using database::ContextId;
-using database::ContextKind;
 using database::FlatId;
 
 constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
@@ -189,14 +189,13 @@ std::vector<std::uint64_t> Figures::exclusive_values(std::span<const ContextId> 
 
 std::vector<ContextId> exclusive_part(const database::Contents& experiment, ContextId context) {
   std::vector<ContextId> part = {context};
-  const database::Context& self = experiment.contexts[context];
-  const bool procedure = self.kind == ContextKind::procedure;
-  for (ContextId below = context + 1; below < self.end;) {
+  const ContextId end = experiment.contexts[context].end;
+  for (ContextId below = context + 1; below < end;) {
     const database::Context& nested = experiment.contexts[below];
-    const bool belongs =
-        nested.kind == ContextKind::statement || (procedure && nested.kind != ContextKind::procedure);
+    const database::ExclusiveOwners owners = database::exclusive_owners(experiment.contexts, below);
+    const bool belongs = owners.directly == context || owners.procedure == context;
     if (belongs) part.push_back(below);
-    below = belongs ? below + 1 : nested.end;
+    below = belongs && database::is_nested(nested.kind) ? below + 1 : nested.end;
   }
   return part;
 }

@@ -49,8 +49,7 @@ std::vector<std::uint64_t> Flat::per_thread(NodeId node, std::uint32_t metric, b
   if (auto kept = figures_.flat_exclusive_per_thread(node, metric)) return *std::move(kept);
   // Exclusive: all instances, inner ones too. Files and modules are the sum over their procedures.
   const database::FlatScope& self = experiment.flat[node];
-  const bool of_procedures =
-      self.kind == ContextKind::file || self.kind == ContextKind::module || self.kind == ContextKind::root;
+  const bool of_procedures = self.kind == ContextKind::file || self.kind == ContextKind::module;
   std::vector<ContextId> instances =
       experiment.flat_instances.between(node, of_procedures ? self.end : node + 1);
   if (of_procedures) {

@@ -2,6 +2,7 @@
 // exactly as merging forms those of all. Cost: the profiles of the threads that are chosen.
 #include "views/selection.hpp"
 
+#include "database/exclusive.hpp"
 #include "views/outermost.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@ namespace culprit::views {
 namespace {
 
 using database::ContextId;
-using database::ContextKind;
 using database::FlatId;
 using database::kNone;
 
@@ -27,26 +27,15 @@ struct ThreadValues {
   }
 };
 
-/// Exclusive values of a scope and of the procedure around it.
 void spread(const database::Contents& experiment, ContextId context, std::uint64_t value,
             ThreadValues& contexts, ThreadValues& flat) {
-  const ContextId owner = owner_of(experiment, context);
-  const ContextId procedure = procedure_of(experiment, context);
+  const database::ExclusiveOwners owners = database::exclusive_owners(experiment.contexts, context);
   contexts.inclusive[context] += value;
   contexts.exclusive[context] += value;
-  if (owner != context) contexts.exclusive[owner] += value;
-  if (procedure != kNone && procedure != owner && procedure != context)
-    contexts.exclusive[procedure] += value;
-
-  const FlatId own_scope = experiment.contexts[context].flat;
-  const FlatId owner_scope = owner == context ? kNone : experiment.contexts[owner].flat;
-  for (FlatId scope = own_scope != kNone ? own_scope : owner_scope; scope != kNone;
-       scope = experiment.flat[scope].parent) {
-    const ContextKind kind = experiment.flat[scope].kind;
-    const bool whole_extent = kind == ContextKind::procedure || kind == ContextKind::file ||
-                              kind == ContextKind::module || kind == ContextKind::root;
-    if (whole_extent || scope == own_scope || scope == owner_scope) flat.exclusive[scope] += value;
-  }
+  if (owners.directly != kNone) contexts.exclusive[owners.directly] += value;
+  if (owners.procedure != kNone) contexts.exclusive[owners.procedure] += value;
+  database::visit_exclusive_flat(experiment.contexts, experiment.flat, context,
+                                 [&](FlatId scope) { flat.exclusive[scope] += value; });
 }
 
 void add_up(const database::Contents& experiment, ThreadValues& contexts, ThreadValues& flat) {
@@ -80,18 +69,6 @@ struct Dense {
 };
 
 }  // namespace
-
-ContextId owner_of(const database::Contents& experiment, ContextId context) {
-  const database::Context& self = experiment.contexts[context];
-  return self.kind == ContextKind::statement && self.parent != kNone ? self.parent : context;
-}
-
-ContextId procedure_of(const database::Contents& experiment, ContextId context) {
-  while (context != kNone && experiment.contexts[context].kind != ContextKind::procedure) {
-    context = experiment.contexts[context].parent;
-  }
-  return context;
-}
 
 Selection summarise(const Source& source, std::span<const std::uint32_t> locations,
                     std::span<const std::uint32_t> metrics) {

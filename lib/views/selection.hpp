@@ -21,11 +21,4 @@ struct Selection {
 Selection summarise(const Source& source, std::span<const std::uint32_t> locations,
                     std::span<const std::uint32_t> metrics);
 
-/// The scope whose exclusive value a statement's cost is, besides the statement's own and its procedure's:
-/// the one it stands in directly (docs/algorithms.md 3). For other contexts the context itself.
-database::ContextId owner_of(const database::Contents& experiment, database::ContextId context);
-
-/// The procedure frame at or above `context`, kNone where there is none.
-database::ContextId procedure_of(const database::Contents& experiment, database::ContextId context);
-
 }  // namespace culprit::views

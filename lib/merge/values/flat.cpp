@@ -4,10 +4,11 @@
 // and module. One walk in pre-order that counts the open instances of each flat scope.
 #include "merge/values/flat.hpp"
 
+#include "database/exclusive.hpp"
+
 namespace culprit::merge {
 
 using database::ContextId;
-using database::ContextKind;
 using database::FlatId;
 using database::kNone;
 
@@ -43,35 +44,19 @@ void FlatTargets::find_outermost(const Shape& shape) {
 void FlatTargets::find_exclusive(const Shape& shape) {
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     exclusive_.add_list();
-    ContextId scope = x;
-    while (scope != kNone && shape.contexts[scope].flat == kNone) scope = shape.contexts[scope].parent;
-    if (scope == kNone) continue;
-    const FlatId innermost = shape.contexts[scope].flat;
-    const bool statement = shape.flat[innermost].kind == ContextKind::statement;
-    for (FlatId f = innermost; f != kNone && f != 0; f = shape.flat[f].parent) {
-      const ContextKind kind = shape.flat[f].kind;
-      const bool nested = kind == ContextKind::loop || kind == ContextKind::inlined;
-      const bool direct = f == innermost || (statement && f == shape.flat[innermost].parent);
-      if (!nested || direct) exclusive_.add(f);
-    }
+    database::visit_exclusive_flat(shape.contexts, shape.flat, x,
+                                   [this](FlatId scope) { exclusive_.add(scope); });
   }
 }
 
 IdLists exclusive_contexts(const Shape& shape) {
-  const auto nested = [&shape](ContextId x) {
-    return shape.contexts[x].kind == ContextKind::loop || shape.contexts[x].kind == ContextKind::inlined;
-  };
   IdLists targets;
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     targets.add_list();
     targets.add(x);
-    const ContextKind kind = shape.contexts[x].kind;
-    const bool leaf = kind == ContextKind::statement || kind == ContextKind::call;
-    if (!leaf && !nested(x)) continue;
-    ContextId scope = shape.contexts[x].parent;
-    if (leaf && nested(scope)) targets.add(scope);
-    while (nested(scope)) scope = shape.contexts[scope].parent;
-    if (shape.contexts[scope].kind == ContextKind::procedure) targets.add(scope);
+    const database::ExclusiveOwners owners = database::exclusive_owners(shape.contexts, x);
+    if (owners.directly != kNone) targets.add(owners.directly);
+    if (owners.procedure != kNone) targets.add(owners.procedure);
   }
   return targets;
 }

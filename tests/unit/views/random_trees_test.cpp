@@ -28,29 +28,30 @@ int below(int bound) {
 
 void grow(SampleExperiment& sample, ContextId parent, int depth, std::uint32_t line_base);
 
-/// Statements get values in some threads; two procedures' names out of four make recursion frequent.
-void add_statement(SampleExperiment& sample, ContextId parent, std::uint32_t line) {
-  const ContextId statement = sample.add(parent, {ContextKind::statement, "", "a.c", line});
+/// Statements, and some call sites, get values in some threads.
+void set_values(SampleExperiment& sample, ContextId leaf) {
   for (std::uint32_t location = 0; location < sample.build().locations.size(); ++location) {
     const auto time = static_cast<std::uint64_t>(below(5));
-    sample.set(statement, kTime, location, time);
-    sample.set(statement, kIdleness, location, time / 2);
+    sample.set(leaf, kTime, location, time);
+    sample.set(leaf, kIdleness, location, time / 2);
   }
 }
 
+/// Two procedures' names out of four make recursion frequent.
 void grow(SampleExperiment& sample, ContextId parent, int depth, std::uint32_t line_base) {
   const int children = below(4);
   for (int child = 0; child < children; ++child) {
     const auto line = line_base + static_cast<std::uint32_t>(child);
     const int choice = depth > 7 ? 0 : below(6);
     if (choice <= 1) {
-      add_statement(sample, parent, line);
+      set_values(sample, sample.add(parent, {ContextKind::statement, "", "a.c", line}));
     } else if (choice == 2) {
       grow(sample, sample.add(parent, {ContextKind::loop, "", "a.c", line}), depth + 1, line * 4);
     } else if (choice == 3) {
       grow(sample, sample.add(parent, {ContextKind::inlined, "inl", "a.c", 9}), depth + 1, line * 4);
     } else {
       const ContextId call = sample.add(parent, {ContextKind::call, "", "a.c", line});
+      if (below(2) == 0) set_values(sample, call);
       const int name = below(4);
       const ContextId callee =
           sample.add(call, {ContextKind::procedure, std::string(1, static_cast<char>('a' + name)),
@@ -71,7 +72,7 @@ SampleExperiment random_sample() {
   const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
   const ContextId first = sample.add(program, {ContextKind::procedure, "a", "a.c", 0});
   grow(sample, first, 0, 1);
-  add_statement(sample, first, 1000);
+  set_values(sample, sample.add(first, {ContextKind::statement, "", "a.c", 1000}));
   sample.finish();
   // Blame on random contexts; the views only distribute it.
   for (std::uint32_t role = 0; role < 2; ++role) {

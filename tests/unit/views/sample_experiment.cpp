@@ -166,6 +166,7 @@ void SampleExperiment::make_summaries() {
     return false;
   };
   const auto exclusive_to_flat = [&](ContextId statement, FlatId scope) {
+    if (scope == 0) return false;
     if (sums_procedures(experiment_.flat[scope].kind)) {
       return procedure(statement) != kNone && in_flat(procedure(statement), scope);
     }
