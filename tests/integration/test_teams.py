@@ -121,6 +121,11 @@ class Teams(harness.Workspace):
                 self.run_both("env", f"TEAMS_INNER={inner}", *host)
                 self.assertGreater(self.check_sums()["idle_s"], 0)
 
+    def test_a_plugin_that_is_closed_before_its_last_call_returns(self):
+        """Its functions end in jumps to OpenMP, so nothing of it is needed when those are over; its calls are bound at the first."""
+        self.run_both("env", "OMP_WAIT_POLICY=passive", harness.PROGRAMS / "teams_closer", harness.PROGRAMS / "libteams_tail.so", 400)
+        self.assertGreater(self.check_sums()["idle_s"], 0)
+
     def test_libgomp_and_libomp_in_one_process(self):
         omp = harness.PROGRAMS / "libteams_omp.so"
         if not omp.exists():

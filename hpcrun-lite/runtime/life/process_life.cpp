@@ -243,6 +243,7 @@ void after_fork_in_child() {
   forget_file();
   forget_snapshot();
   forget_unloading();
+  redirect_bound_slots_no_more();
   // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
   process.active = !is_shell() && !control.off.load(std::memory_order_relaxed);
   if (process.active) {

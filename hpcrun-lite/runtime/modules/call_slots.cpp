@@ -30,6 +30,7 @@ constexpr std::uintptr_t kPage = 4096;
 
 /// How many modules the process was started with: they come first in the loader's list, and stay.
 constinit std::atomic<std::size_t> modules_of_start{0};
+constinit std::atomic<bool> forked{false};
 
 void* entry_of(const Redirected& function, const Route& route) {
   void* entry = nullptr;
@@ -107,7 +108,7 @@ void redirect_slot(const DynamicSection& module, const ImportSlot& slot, bool of
   void* held = __atomic_load_n(slot.word, __ATOMIC_ACQUIRE);
   if (held == nullptr || is_entry(*function, held)) return;
   Route* route = nullptr;
-  if (!module.holds(held)) {
+  if (!module.holds(held) || module.defines(slot, held)) {
     route = bound_route(*function, held);
   } else if (!module.is_protected(slot.word)) {
     void* target = of_start && !module.is_symbolic() ? future_target(module, slot) : nullptr;
@@ -147,6 +148,36 @@ int look(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   return found ? 1 : 0;
 }
 
+LoaderCounts counts_of(const dl_phdr_info& info) {
+  return {.added = info.dlpi_adds, .removed = info.dlpi_subs};
+}
+
+int note_counts(dl_phdr_info* info, std::size_t /*size*/, void* counts) {
+  *static_cast<LoaderCounts*>(counts) = counts_of(*info);
+  return 1;
+}
+
+/// Whose call has bound a slot.
+struct BoundSlot {
+  const Redirected& function;
+  Route& route;
+  LoaderCounts before;
+};
+
+/// While the loader can neither remove a module nor add one in its place.
+int redirect_if_there(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  const auto& [function, route, before] = *static_cast<const BoundSlot*>(data);
+  if (counts_of(*info) != before) return 1;
+  void** word = route.slot.load(std::memory_order_relaxed);
+  void* held = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  if (held == route.target.load(std::memory_order_relaxed) || is_entry(function, held)) return 1;
+  // It is written by the loader at any time: its page is open.
+  if (const Route* bound = bound_route(function, held))
+    __atomic_compare_exchange_n(word, &held, entry_of(function, *bound), false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_RELAXED);
+  return 1;
+}
+
 int count(dl_phdr_info* /*info*/, std::size_t /*size*/, void* number) {
   ++*static_cast<std::size_t*>(number);
   return 0;
@@ -171,18 +202,22 @@ void redirect_calls_of_start() {
 
 void redirect_calls_of(const void* place) {
   Wanted wanted{.place = place, .index = 0};
-  if (dl_iterate_phdr(look, &wanted) == 0) return;
-  redirect(wanted.info, wanted.at < modules_of_start.load(std::memory_order_relaxed));
+  if (dl_iterate_phdr(look, &wanted) != 0) redirect(wanted.info, false);
 }
 
-void redirect_bound_slot(const Redirected& function, Route& route) {
-  void** word = route.slot.load(std::memory_order_relaxed);
-  void* held = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  if (held == route.target.load(std::memory_order_relaxed) || is_entry(function, held)) return;
-  // It is written by the loader at any time: its page is open.
-  if (const Route* bound = bound_route(function, held))
-    __atomic_compare_exchange_n(word, &held, entry_of(function, *bound), false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_RELAXED);
+LoaderCounts LoaderCounts::now() {
+  LoaderCounts counts{};
+  if (!forked.load(std::memory_order_relaxed)) dl_iterate_phdr(note_counts, &counts);
+  return counts;
+}
+
+void redirect_bound_slot(const Redirected& function, Route& route, const LoaderCounts& before) {
+  BoundSlot slot{.function = function, .route = route, .before = before};
+  if (!forked.load(std::memory_order_relaxed)) dl_iterate_phdr(redirect_if_there, &slot);
+}
+
+void redirect_bound_slots_no_more() {
+  forked.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace culprit::runtime

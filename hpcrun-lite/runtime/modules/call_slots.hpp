@@ -48,24 +48,43 @@ void redirect_calls_of_start();
 /// list of modules, which the loader never holds while code of a module runs.
 void redirect_calls_of(const void* place);
 
-/// After a call by a route whose slot was not bound: now it is, to a function, and is redirected to that.
-void redirect_bound_slot(const Redirected& function, Route& route);
+/// How many modules the loader has added to its list so far, and removed. As long as both are the same, each
+/// module that was there is there.
+struct LoaderCounts {
+  unsigned long long added, removed;
 
-/// What a call that was redirected goes on to, whatever its type.
+  /// Takes the lock of the list of modules.
+  static LoaderCounts now();
+  friend bool operator==(const LoaderCounts&, const LoaderCounts&) = default;
+};
+
+/// After a call by a route whose slot was not bound: now it is, to a function, and is redirected to that, if
+/// the slot is still there. Who called may have jumped, and is not waited for: at its return another thread
+/// may have closed its library. `before`: the counts when that called.
+void redirect_bound_slot(const Redirected& function, Route& route, const LoaderCounts& before);
+
+/// In a forked child: a thread that had the lock of the list is not there any more, so nobody asks for it.
+void redirect_bound_slots_no_more();
+
+/// What a call that was redirected goes on to, whatever its type. Made when the call begins.
 class AnyTarget {
  public:
-  AnyTarget(const Redirected& function, Route& route) : function_(function), route_(route) {}
+  AnyTarget(const Redirected& function, Route& route) : function_(function), route_(route) {
+    if (!is_bound()) [[unlikely]]
+      before_ = LoaderCounts::now();
+  }
 
   [[nodiscard]] const void* address() const { return route_.target.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_bound() const { return route_.slot.load(std::memory_order_relaxed) == nullptr; }
   /// As soon as the function runs: another thread may call it, too.
   void redirect_if_bound() const {
-    if (!is_bound()) redirect_bound_slot(function_, route_);
+    if (!is_bound()) redirect_bound_slot(function_, route_, before_);
   }
 
  private:
   const Redirected& function_;
   Route& route_;
+  LoaderCounts before_;  ///< where it is not bound
 };
 
 template <typename Signature>

@@ -112,6 +112,12 @@ bool DynamicSection::holds(const void* address) const {
   return whole_.holds(reinterpret_cast<std::uint64_t>(address));
 }
 
+bool DynamicSection::defines(const ImportSlot& slot, const void* address) const {
+  const ElfW(Sym)& symbol = symbols_[slot.symbol];
+  return symbol.st_shndx != SHN_UNDEF &&
+         info_.dlpi_addr + symbol.st_value == reinterpret_cast<std::uint64_t>(address);
+}
+
 bool DynamicSection::is_writable(const void* word) const {
   for (unsigned i = 0; i < info_.dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info_.dlpi_phdr[i];

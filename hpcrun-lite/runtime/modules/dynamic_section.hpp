@@ -35,6 +35,8 @@ class DynamicSection {
   [[nodiscard]] const char* version_of(const ImportSlot& slot) const;
   /// Whether `address` lies in the module.
   [[nodiscard]] bool holds(const void* address) const;
+  /// Whether the slot's symbol is the module's own, at `address`.
+  [[nodiscard]] bool defines(const ImportSlot& slot, const void* address) const;
   /// Whether the slot is in memory that is written: by us now, and by the loader when it binds the slot.
   [[nodiscard]] bool is_writable(const void* word) const;
   /// Whether the loader made the slot's page read-only once it had bound all (RELRO).

@@ -52,6 +52,16 @@ TEST_CASE("A slot of a library has the version that it asks for, and what it is 
   }
 }
 
+TEST_CASE("A library may call what it defines itself") {
+  const dl_phdr_info library = named("libstdc++");
+  const auto own = slots_of(library, "_Znwm"), others = slots_of(library, "malloc");
+  REQUIRE_FALSE((own.empty() || others.empty()));
+  const DynamicSection section(library);
+  CHECK(section.defines(own.front(), dlsym(RTLD_DEFAULT, "_Znwm")));
+  CHECK_FALSE(section.defines(own.front(), dlsym(RTLD_DEFAULT, "_Znam")));
+  CHECK_FALSE(section.defines(others.front(), dlsym(RTLD_DEFAULT, "malloc")));
+}
+
 TEST_CASE("A weak reference to nothing has a slot without version") {
   const dl_phdr_info library = named("libstdc++");
   for (const ImportSlot& slot : slots_of(library, "__gmon_start__")) {
