@@ -209,15 +209,12 @@ bool begin_team(Account& master, TeamRef& team) {
   if (place == 0) return false;
   const Changing changing(master);
   master.spare = 0;
-  team = {.place = place, .generation = levels[place].load().generation()};
+  // Nobody idles in it: whatever the time, its integral is 0.
+  team = {.place = place, .generation = levels[place].begin()};
   TeamPath& path = paths[place].path;
   path = master.path;
   path.teams[path.depth++] = team;
-  // Nobody idles in it, before and after: whatever the time, the integral stays what it is.
-  LevelState before(0);
-  int passed = 0;
-  levels[place].change(team.generation, 0, 0, 1, before, passed);
-  master.seen[depth] = before.value(0);
+  master.seen[depth] = 0;
   master.path = path;
   return true;
 }

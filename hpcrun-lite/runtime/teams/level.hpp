@@ -132,21 +132,33 @@ class Level {
     }
   }
 
+  /// Begins a generation, an odd one, in which one thread works; returns it. Between two the number is even:
+  /// then nothing counts of a thread that idles on since one of 128 generations before.
+  std::uint8_t begin() {
+    renew(1);
+    return load().generation();
+  }
   /// Ends the generation: nobody is counted here any more. Returns what it was.
-  LevelState end() {
+  LevelState end() { return renew(0); }
+
+  /// While no other thread is there, and no generation.
+  void reset(int idle, int working) {
+    const unsigned generation = load().generation() + 1U;
+    word_ = LevelState(0, static_cast<std::uint8_t>(generation & ~1U), idle, working).word();
+  }
+
+ private:
+  /// Turns to the next number. Returns what it was.
+  LevelState renew(int working) {
     Wide word = load_wide(word_);
     for (;;) {
       const LevelState before(word);
-      const LevelState none(0, static_cast<std::uint8_t>(before.generation() + 1), 0, 0);
-      if (exchange_wide(word_, word, none.word())) return before;
+      const LevelState next(0, static_cast<std::uint8_t>(before.generation() + 1), 0, working);
+      if (exchange_wide(word_, word, next.word())) return before;
       stand_back();
     }
   }
 
-  /// While no other thread is there.
-  void reset(int idle, int working) { word_ = LevelState(0, load().generation(), idle, working).word(); }
-
- private:
   /// Another thread was faster: a team's threads meet at barriers, and would hold each other up.
   static void stand_back() { __builtin_ia32_pause(); }
 

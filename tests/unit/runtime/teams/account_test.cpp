@@ -176,6 +176,31 @@ TEST_CASE("teams within teams, more than are told apart") {
   CHECK(process.caused(0, 3'000) == 1'000);
 }
 
+TEST_CASE("a thread that idles on through many teams counts in none of them") {
+  for (const int others : {1, 127, 128, 255, 256, 300}) {
+    Process<3> process;
+    auto& [master, worker, other] = process.account;
+    std::uint64_t time = 0;
+    const auto run = [&](bool with_worker) {
+      TeamRef team;
+      if (!teams::begin_team(master, team)) FAIL("there is no place for a team");
+      if (with_worker) {
+        teams::enter(worker, team, time + 10);
+        teams::turn(worker, Activity::idles, time + 20);
+      }
+      teams::end_team(master, time += 30);
+    };
+    run(true);
+    for (int i = 0; i < others; ++i) run(false);
+    run(true);
+    for (int i = 0; i < 300'000; ++i) run(false);  // in all places, as often as it takes that they come again
+    CAPTURE(others);
+    CHECK(teams::rate(master) == (std::int64_t{1} << 32) / 2);
+    CHECK(teams::idle_up_to(worker, time) == time - 20 - 10);
+    CHECK(std::abs(process.unbalanced(time)) <= 300);
+  }
+}
+
 TEST_CASE("threads that turn at once add up all the same") {
   constexpr std::size_t kThreads = 6;
   Process<kThreads> process;
