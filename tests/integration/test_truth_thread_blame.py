@@ -163,6 +163,9 @@ class Cpp(Blame):
     def test_a_pool_without_work(self):
         self.check_idleness("pool", "prepare", program=self.program)
 
+    def test_a_pool_of_tbb_without_work(self):
+        self.check_idleness("tbb", "prepare", program=self.program)
+
     def test_a_contended_mutex(self):
         self.check_locks("cpp", "hold_long", program=self.program)
 

@@ -1,5 +1,6 @@
-// Truth: threads, locks and conditions of C++, and of C11 (thrd_create, mtx_lock). One thread holds a lock
-// longer than the others. Usage and log as of thread_blame.c.
+// Truth: threads, locks and conditions of C++, and of C11 (thrd_create, mtx_lock), and a pool of oneTBB. One
+// thread holds a lock longer than the others; pools idle while the main thread prepares their work. Usage and
+// log as of thread_blame.c.
 #include "truth_log.h"
 
 #include <condition_variable>
@@ -11,6 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 #include <threads.h>
 
 namespace {
@@ -156,6 +160,26 @@ void pool() {
   work_there.notify_all();
 }
 
+/// Of oneTBB, whose threads look for work for a while before they sleep.
+void tbb_pool() {
+  namespace tbb = oneapi::tbb;
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, kThreads);
+  tbb::task_arena arena(kThreads);
+  const auto share_out = [&](int tasks, auto task) {
+    arena.execute([&] {
+      tbb::parallel_for(
+          0, tasks, [&](int) { task(); }, tbb::simple_partitioner());
+    });
+  };
+  share_out(4 * kThreads, [] { truth_sleep(5); });  // makes the threads
+  const long long begin = truth_now();
+  for (int i = 0; i < repetitions; ++i) {
+    prepare();
+    share_out(kThreads, handle);
+  }
+  note("team", "-", begin);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -164,6 +188,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(scenario, "cpp") == 0) cpp();
   if (std::strcmp(scenario, "c11") == 0) c11();
   if (std::strcmp(scenario, "pool") == 0) pool();
+  if (std::strcmp(scenario, "tbb") == 0) tbb_pool();
   const std::string path = std::string(argc > 1 ? argv[1] : ".") + "/blame.log";
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return 1;

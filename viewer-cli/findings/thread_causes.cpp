@@ -291,12 +291,14 @@ std::string who_idles(const views::Figures& figures) {
 
 ThreadCauses find_thread_causes(const views::Figures& figures) {
   ThreadCauses causes;
-  causes.idle_s = sum_of(figures, "idleness-counted");
   causes.caused_s = sum_of(figures, "idleness-caused");
   causes.unborne_s = sum_of(figures, "idleness-unborne");
-  causes.lock_waited_s = sum_of(figures, "lock-wait-counted");
   causes.lock_caused_s = sum_of(figures, "lock-wait-caused");
   causes.lock_unborne_s = sum_of(figures, "lock-wait-unborne");
+  // Threads of a killed process that slept did not come to say how long; others noted what they caused.
+  causes.idle_s = std::max(sum_of(figures, "idleness-counted"), causes.caused_s + causes.unborne_s);
+  causes.lock_waited_s =
+      std::max(sum_of(figures, "lock-wait-counted"), causes.lock_caused_s + causes.lock_unborne_s);
   const database::Contents& experiment = figures.experiment();
   if (causes.caused_s > 0)
     causes.idleness =

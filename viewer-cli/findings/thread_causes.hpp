@@ -26,7 +26,7 @@ struct ThreadCause {
 
 /// Who idles because of whom within processes (docs/algorithms.md 12).
 struct ThreadCauses {
-  double idle_s = 0;     ///< counted, of all threads
+  double idle_s = 0;     ///< counted, of all threads; of killed processes at least the sum of both below
   double caused_s = 0;   ///< of that, what other threads caused
   double unborne_s = 0;  ///< and what none did
   double lock_waited_s = 0, lock_caused_s = 0, lock_unborne_s = 0;

@@ -134,10 +134,7 @@ class Level {
 
   /// Begins a generation, an odd one, in which one thread works; returns it. Between two the number is even:
   /// then nothing counts of a thread that idles on since one of 128 generations before.
-  std::uint8_t begin() {
-    renew(1);
-    return load().generation();
-  }
+  std::uint8_t begin() { return static_cast<std::uint8_t>(renew(1).generation() + 1); }
   /// Ends the generation: nobody is counted here any more. Returns what it was.
   LevelState end() { return renew(0); }
 

@@ -23,7 +23,8 @@ struct Team {
                            "idleness-unborne", "lock-wait-counted", "lock-wait-unborne"}};
   ContextId assemble, loop, section;
 
-  Team() {
+  /// `idle`: what each worker says that it idled.
+  explicit Team(std::uint64_t idle = 65 * kSecond) {
     const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
     const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
     const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
@@ -45,7 +46,7 @@ struct Team {
       sample.set(at_cell, kCaused, worker, worker == 1 ? 40 * kSecond : kSecond);
       sample.set(at_section, kTime, worker, 10 * kSecond);
       sample.set(at_section, kLockCaused, worker, 9 * kSecond);
-      sample.set(0, kIdle, worker, 65 * kSecond);
+      sample.set(0, kIdle, worker, idle);
       sample.set(0, kLockWaited, worker, 10 * kSecond);
       sample.set(0, kLockUnborne, worker, kSecond);
     }
@@ -82,6 +83,13 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
   CHECK(wrap(phrases[1], 1000) ==
         "Threads wait for locks 12 % of the time, 90 % of that because of locks that are held in section at "
         "a.c:40.");
+}
+
+TEST_CASE("Of a killed process, whose threads did not say how long they idled, parts are of what is known") {
+  const Team team(kSecond);
+  const views::Figures figures(team.sample);
+  CHECK(find_thread_causes(figures).idle_s == Approx(195));
+  CHECK(thread_cause_phrases(figures, 260, 60, false).front().find(keep("76 %")) != std::string::npos);
 }
 
 TEST_CASE("Nothing is said of threads where there were none") {
