@@ -2,7 +2,6 @@
 #include "runtime/process/scheduling.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/tracing.hpp"
-#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/start_stop.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
@@ -28,9 +27,8 @@ class Replacement {
                   !process.ended.load(std::memory_order_acquire)) {
     if (!measured_) return;
     if (Thread* thread = this_thread()) silence_events(thread);
-    const bool stopped = stop_recording();
+    stop_recording();
     hold_flusher();
-    if (stopped) publish_all_totals();
     end_trace(measurement::EndReason::exec);
     note_schedules_now(now());
     if (file.open()) file.seal(measurement::EndReason::exec, now());
