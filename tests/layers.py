@@ -42,7 +42,7 @@ MAY_INCLUDE = {
 # The folders within these, each of which may include itself and those before it; what lies beside them may include all.
 ORDER = {
     "lib/waits": ["timeline", "matching", "communication", "states", "clocks", "variation", "causes", "path", "replay"],
-    "hpcrun-lite/runtime": ["system", "events", "pace", "state", "process", "modules", "recording", "sampling", "life", "wrappers",
+    "hpcrun-lite/runtime": ["system", "events", "pace", "teams", "state", "process", "modules", "recording", "sampling", "life", "wrappers",
                             "interpose"],
     "lib/merge": ["input", "rules", "attribution", "idleness", "values", "diagnosis", "timelines"],
     "viewer-cli": ["text", "request", "findings", "tree", "export", "commands", "tui"],

@@ -51,6 +51,7 @@ struct CulpritThread {
       marked_below;   ///< stack address of the outermost marked call: frames below it are inside; 0 none
   std::uint8_t mark;  ///< culprit::measurement::WaitKind of that call
   bool parked;        ///< the thread is not sampled since it waited (runtime/sampling/parking.hpp)
+  bool counted;       ///< it has an account of who idles because of whom (runtime/sampling/blame.hpp)
   std::uintptr_t
       ends_below;  ///< stack address of the innermost EndOfWait (runtime/sampling/parking.hpp); 0 none
   std::uintptr_t
@@ -221,6 +222,10 @@ __attribute__((visibility("default"))) void culprit_rt_trace_clock(
     const culprit::measurement::trace::ClockPair* pair);
 /// The calling thread, which is parked, runs again. Async-signal-safe.
 __attribute__((visibility("default"))) void culprit_rt_unpark();
+/// The calling thread, which is counted, waits from here on as `kind` says, or works (CallMark::Kind), unless
+/// it waits already. Returns what it did, for culprit_rt_end_wait. Async-signal-safe.
+__attribute__((visibility("default"))) std::uint8_t culprit_rt_begin_wait(std::uint8_t kind);
+__attribute__((visibility("default"))) void culprit_rt_end_wait(std::uint8_t before);
 /// MPI_Abort: ends the measurement as aborted.
 __attribute__((visibility("default"))) void culprit_rt_abort();
 }

@@ -65,8 +65,24 @@ enum class EpochKind : std::uint8_t {
   trace_cost,  ///< at the root: what recording calls for time lines took, estimated from timed ones
   /// At the root: messages to one process by one communicator, of processes without a trace.
   partner_count,
+  // Who idles because of whom within the process (docs/algorithms.md 12), in ns.
+  idleness_caused,   ///< by the code at the node, as sampled
+  lock_wait_caused,  ///< by who gave a lock back at the node
+  thread_total,      ///< of the root: what the thread counted; `size_class` is a ThreadTotal
 };
-inline constexpr int kEpochKinds = 35;
+inline constexpr int kEpochKinds = 38;
+
+/// What threads count exactly of idleness, and of waits for locks, in ns.
+enum class ThreadTotal : std::uint8_t {
+  caused = 0,        ///< idleness that the thread caused
+  idle,              ///< how long it idled
+  borne_by_nobody,   ///< of all threads' idleness what none of them caused
+  lock_caused,       ///< waits for locks that the thread held
+  lock_waited,       ///< how long it waited for locks
+  lock_unborne,      ///< of that: when nobody held the lock, or nobody is known to have
+  caused_unsampled,  ///< idleness that threads caused which lived too briefly for a sample
+};
+inline constexpr int kThreadTotals = 7;
 
 /// Bits of the size class of calls with a passive target, and of accesses.
 inline constexpr std::uint32_t kPassiveTarget = 1U << 16;  ///< between MPI_Win_lock and MPI_Win_unlock
@@ -93,6 +109,11 @@ constexpr bool is_transfer(EpochKind kind) {
 /// root from the thread's start.
 inline constexpr std::uint32_t kInWaitingCall = 1;
 inline constexpr std::uint32_t kUnknownStretch = 2;
+
+/// Of accumulators of who idles because of whom.
+constexpr bool is_caused(EpochKind kind) {
+  return kind >= EpochKind::idleness_caused && kind <= EpochKind::thread_total;
+}
 
 /// Of accumulators of stretches.
 constexpr bool is_stretch(EpochKind kind) {

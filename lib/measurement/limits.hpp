@@ -42,9 +42,14 @@ inline constexpr std::size_t kStretchAccumulators = kEpochSlots / 4 * 3;
 /// Accumulators of what MPI calls move per thread, in another such table: partners leave room for call paths,
 /// and further call paths have one together.
 inline constexpr std::size_t kCallAccumulators = kEpochSlots / 4 * 3, kPartnerAccumulators = kEpochSlots / 2;
+/// Accumulators of what a thread's code made others wait, in another such table; what finds no room counts at
+/// the root.
+inline constexpr std::size_t kCausedAccumulators = kEpochSlots / 4 * 3;
+inline constexpr std::size_t kCausedAtRoot = 2 + 7;  // kinds, and kThreadTotals
 /// No thread has more records of all of these.
-inline constexpr std::size_t kEpochRecords =
-    kEpochAccumulators + kCoarseAccumulators + kEpochStamps + kStretchAccumulators + kCallAccumulators + 1;
+inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps +
+                                             kStretchAccumulators + kCallAccumulators + 1 +
+                                             kCausedAccumulators + kCausedAtRoot;
 inline constexpr std::size_t kMaxModules = 4096;
 /// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.
 inline constexpr std::uint32_t kMaxRanks = std::uint32_t{1} << 24;

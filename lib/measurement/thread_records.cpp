@@ -193,6 +193,38 @@ std::uint64_t ThreadTree::count_apart(NodeIndex node, const SampleValues& values
   return sum + layout::epoch_sum(at, record);
 }
 
+void ThreadTree::count_caused(NodeIndex node, EpochKind kind, std::uint64_t ns) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  NodeIndex at = find_record(caused_, node, {.kind = kind, .time_ns = ns}, kCausedAccumulators, sum);
+  if (at == kNoNodeIndex) {
+    at =
+        find_record(caused_, root(), {.kind = kind, .time_ns = ns}, kCausedAccumulators + kCausedAtRoot, sum);
+  }
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add_to(record, ns);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
+void ThreadTree::add_total(ThreadTotal total, std::uint64_t ns) noexcept {
+  const EpochValues values{
+      .kind = EpochKind::thread_total, .size_class = static_cast<std::uint32_t>(total), .time_ns = ns};
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(caused_, root(), values, kCausedAccumulators + kCausedAtRoot, sum);
+  if (at != kNoNodeIndex) {
+    auto& record = *arena_.at<layout::EpochRecord>(at);
+    sum -= layout::epoch_sum(at, record);
+    add_to(record, ns);
+    sum += layout::epoch_sum(at, record);
+  }
+  end_change(sum);
+}
+
 // A record for one more stamp, marked as none; none where there is no room. Within a change, whose sum grows
 // by what that adds.
 NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {

@@ -153,6 +153,11 @@ class alignas(4096) ThreadTree {
                      std::uint64_t messages, std::uint64_t bytes) noexcept;
   /// Adds to what recording calls for time lines took. Not while the handler may run in this thread.
   void add_trace_cost(std::uint64_t ns) noexcept;
+  /// [handler] Adds to what the code at the node made other threads wait (idleness_caused, lock_wait_caused);
+  /// where there is no room for one more accumulator, to the root's.
+  void count_caused(NodeIndex node, EpochKind kind, std::uint64_t ns) noexcept;
+  /// [handler] Adds to a total of the thread.
+  void add_total(ThreadTotal total, std::uint64_t ns) noexcept;
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
   /// Only stamps whose order has this many leading zero bits are kept from now on. Never falls.
@@ -295,6 +300,7 @@ class alignas(4096) ThreadTree {
   RecordTable epochs_;
   RecordTable stretches_;
   RecordTable calls_;
+  RecordTable caused_;
   NodeIndex stamps_[kEpochStamps];  // records, the first stamp_count_ of them in use
 };
 

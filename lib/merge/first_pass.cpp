@@ -84,8 +84,9 @@ SampledCode recover_code(exchange::Communicator& comm, const Options& options, c
     if (comm.rank() != 0) return;
     code.attribution = attribute(found.shared, code.structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(code.attribution, rules, executables_of(found.processes));
-    code.shape =
-        shape_of(code.attribution, waiting, {.events = further_events(found.processes), .traced = {}});
+    code.shape = shape_of(
+        code.attribution, waiting,
+        {.events = further_events(found.processes), .threaded = has_threads(found.processes), .traced = {}});
     code.shape.segments = chosen_segments(code.attribution, options.segments);
     code.roles = find_roles(found.processes, found.shared.modules, code.structure);
   });

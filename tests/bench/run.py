@@ -191,6 +191,10 @@ class Bench:
         source = pathlib.Path(__file__).with_name("lock_calls.c")
         subprocess.run(["cc", "-O2", source, "-o", locks, "-pthread"], check=True)
         self.compare_calls("locks", [], locks)
+        teams = self.here / "team_calls"
+        source = pathlib.Path(__file__).with_name("team_calls.c")
+        subprocess.run(["cc", "-O2", "-fopenmp", source, "-o", teams, "-pthread"], check=True)
+        self.compare_calls("teams", [], teams)
         for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
             program = self.here / f"mpi_calls.{mpi}"
             source = pathlib.Path(__file__).with_name("mpi_calls.c")

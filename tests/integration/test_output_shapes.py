@@ -160,6 +160,9 @@ def cause(value, where):
                   "surer_with": or_null(text), "waiters": [LOCATION], "waiter_path": or_null(path)}, where)
 
 
+CAUSING = [{"id": matching(r"c\d+"), "path": path, "role": text, "caused_s": number, "loop": or_null(path), "serial": flag,
+            "awaits": or_null(path)}]
+
 SHAPES = {
     "report": {
         "verdict": {"kind": one_of("healthy", "starved", "startup", "uneven-lasting", "uneven-drifting", "uneven-intermittent",
@@ -172,6 +175,8 @@ SHAPES = {
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE}],
         "machine": [{"kind": one_of("oversubscribed", "bound-together", "quota", "slow"), "hosts": [text], "ranks": [whole],
                      "explains_s": number, "lost_s": number, "processors": whole, "by_others": flag}],
+        "thread_causes": {**dict.fromkeys(("idle_s", "caused_s", "unborne_s", "lock_waited_s", "lock_caused_s", "lock_unborne_s"),
+                                          number), "idleness": CAUSING, "locks": CAUSING},
         "varying_gaps": [{"role": text, "path": path, "after_path": or_null(path), "threads": whole, "count": whole,
                           "mean_s": number, "deviation_s": number, "idle_s": number, "unexplained_s": number}],
         "blame": BLAME, "suspects": SUSPECTS, "quality": QUALITY,

@@ -2,6 +2,7 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/suspect_names.hpp"
+#include "findings/thread_causes.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -17,10 +18,33 @@ namespace {
 using database::ContextId;
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kListed = 50;  // nobody reads on, and who waits costs a look at each thread
+constexpr std::size_t kAmount = 8, kShare = 5;  // columns
+constexpr std::size_t kListed = 50;             // nobody reads on, and who waits costs a look at each thread
 
 std::string paragraph(const std::string& text, const Screen& screen) {
   return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
+}
+
+/// Code that makes other threads of its process wait: it is blamed beside what is above, not within it.
+void write_thread_causes(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const ThreadCauses causes = find_thread_causes(figures);
+  const auto write = [&](const char* title, double whole_s, const std::vector<ThreadCause>& list) {
+    if (list.empty()) return;
+    out << '\n' << wrap(title + keep(duration(whole_s, screen.unicode)) + ':', screen.width) << '\n';
+    for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), kListed))) {
+      out << align_right(duration(cause.caused_s, screen.unicode), kAmount) << ' '
+          << align_right(round_percent(std::min(1.0, cause.caused_s / whole_s)), kShare) << "  "
+          << screen.bold(scope_phrase(experiment, cause.context, false, screen.width / 2, screen.unicode))
+          << "  " << screen.dim("[c" + std::to_string(cause.context) + ']')
+          << role_suffix(experiment, cause.role) << '\n'
+          << screen.dim(paragraph(path_text(experiment, cause.context, screen), screen)) << '\n';
+    }
+  };
+  write("Threads idle because others of their process work in this code (idleness-caused), ", causes.idle_s,
+        causes.idleness);
+  write("Threads wait for locks that this code holds (lock-wait-caused), ", causes.lock_waited_s,
+        causes.locks);
 }
 
 }  // namespace
@@ -39,6 +63,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   const double idle = idleness_of(figures);
   if (blamed.empty()) {
     out << "No waiting, hence no blame.\n";
+    write_thread_causes(out, screen, figures);
     return;
   }
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
@@ -58,13 +83,17 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
   }
-  if (listed == blamed.size()) return;
+  if (listed == blamed.size()) {
+    write_thread_causes(out, screen, figures);
+    return;
+  }
   double rest = 0;
   for (const Blamed& each : std::span(blamed).subspan(listed)) rest += each.idle_s;
   out << wrap("and " + keep(counted(blamed.size() - listed, "further place")) + " with " +
                   keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
               screen.width, 2)
       << '\n';
+  write_thread_causes(out, screen, figures);
 }
 
 Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
@@ -85,6 +114,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
   const database::Contents& experiment = figures.experiment();
   if (experiment.suspects().empty()) {
     out << wrap(no_suspects_phrase(experiment), screen.width) << '\n';
+    write_thread_causes(out, screen, figures);
     return;
   }
   const std::vector<std::string> names = suspect_names(experiment, screen.width / 2, screen.unicode);
@@ -112,6 +142,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     out << paragraph(text, screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
   }
+  write_thread_causes(out, screen, figures);
 }
 
 Table suspects_table(const views::Figures& figures) {

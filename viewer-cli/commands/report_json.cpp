@@ -3,6 +3,7 @@
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
+#include "findings/thread_causes.hpp"
 #include "findings/verdict.hpp"
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
@@ -46,6 +47,36 @@ Table machine_table(const database::Contents& experiment) {
                           std::uint64_t{suspect.processors}, suspect.by_others});
   }
   return table;
+}
+
+Json thread_causes_json(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const ThreadCauses causes = find_thread_causes(figures);
+  const auto path_or_null = [&](database::ContextId context) {
+    return context == database::kNone ? Json() : path_json(experiment, context);
+  };
+  const auto list = [&](const std::vector<ThreadCause>& causes_of) {
+    Json array = Json::array();
+    for (const ThreadCause& cause : causes_of) {
+      array.push_back(
+          {{"id", 'c' + std::to_string(cause.context)},
+           {"path", path_json(experiment, cause.context)},
+           {"role", experiment.roles[cause.role].name},
+           {"caused_s", cause.caused_s},
+           {"loop", path_or_null(cause.loop)},
+           {"serial", cause.serial},
+           {"awaits", path_or_null(cause.awaits == nullptr ? database::kNone : cause.awaits->suspect)}});
+    }
+    return array;
+  };
+  return {{"idle_s", causes.idle_s},
+          {"caused_s", causes.caused_s},
+          {"unborne_s", causes.unborne_s},
+          {"lock_waited_s", causes.lock_waited_s},
+          {"lock_caused_s", causes.lock_caused_s},
+          {"lock_unborne_s", causes.lock_unborne_s},
+          {"idleness", list(causes.idleness)},
+          {"locks", list(causes.locks)}};
 }
 
 Table varying_gaps_table(const database::Contents& experiment) {
@@ -147,6 +178,7 @@ Json report_json(const views::Figures& figures, bool without_startup) {
           {"where", where_json(experiment, diagnosis.where, diagnosis.idle_s)},
           {"roles", roles},
           {"machine", to_json(experiment, machine_table(experiment))},
+          {"thread_causes", thread_causes_json(figures)},
           {"varying_gaps", to_json(experiment, varying_gaps_table(experiment))},
           {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
           {"suspects", to_json(experiment, suspects_table(figures))},

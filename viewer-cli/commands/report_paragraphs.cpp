@@ -11,6 +11,7 @@
 #include "findings/quality.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/suspect_names.hpp"
+#include "findings/thread_causes.hpp"
 #include "findings/verdict.hpp"
 #include "print/text.hpp"
 #include "text/prose.hpp"
@@ -66,6 +67,7 @@ class Report {
     machine();
     headline();
     if (sampled()) {
+      thread_causes();
       roles();
       if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
@@ -272,6 +274,14 @@ class Report {
       if (!where.empty()) text += ", " + where;
       say(text, 2, 4);
     }
+  }
+
+  /// Which code makes the threads of a process idle, or wait for locks.
+  void thread_causes() {
+    if (verdict_.kind == VerdictKind::threads_idle) return;  // it has said so
+    const std::vector<std::string> phrases =
+        thread_cause_phrases(figures_, diagnosis_.total_s, width_ / 2, unicode_);
+    for (const std::string& phrase : phrases) say(phrase);
   }
 
   void blamed() {

@@ -6,6 +6,7 @@
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
+#include "findings/thread_causes.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -29,9 +30,11 @@ constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 /// The words for each kind.
 class Words {
  public:
+  /// `threads`: what to say of idle threads beside how long they are.
   Words(const database::Contents& experiment, const Diagnosis& diagnosis, const MeasuredLosses& measured,
-        std::size_t width, bool unicode)
+        std::string threads, std::size_t width, bool unicode)
       : experiment_(experiment),
+        threads_(std::move(threads)),
         diagnosis_(diagnosis),
         measured_(measured),
         losses_(measured.losses),
@@ -67,7 +70,7 @@ class Words {
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
         return "Idle threads: threads wait for others of their process " + share(losses_.threads_s) +
-               " of the time.";
+               " of the time." + threads_;
       case VerdictKind::too_short:
         break;
     }
@@ -133,6 +136,7 @@ class Words {
   }
 
   const database::Contents& experiment_;
+  std::string threads_;
   const Diagnosis& diagnosis_;
   const MeasuredLosses& measured_;
   const Losses& losses_;
@@ -200,10 +204,16 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
                      bool unicode) {
   const MeasuredLosses measured = measure_losses(figures, diagnosis);
   const VerdictKind kind = decide(measured.losses);
-  return {.kind = kind,
-          .text = Words(figures.experiment(), diagnosis, measured, width, unicode).text(kind),
-          .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
-          .losses = measured.losses};
+  std::string threads;
+  if (kind == VerdictKind::threads_idle) {
+    for (const std::string& phrase : thread_cause_phrases(figures, diagnosis.total_s, width, unicode))
+      threads += ' ' + phrase;
+  }
+  return {
+      .kind = kind,
+      .text = Words(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode).text(kind),
+      .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
+      .losses = measured.losses};
 }
 
 }  // namespace culprit::viewer

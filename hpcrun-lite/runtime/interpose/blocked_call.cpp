@@ -2,6 +2,7 @@
 
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/recording.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/program_signals.hpp"
@@ -106,6 +107,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   outer_ = thread_->blocked_from;
   if (!was_blocked_) thread_->blocked_from = place;
   interposed_around_ = push(thread_->interposed, this, function);
+  if (culprit_rt_thread.counted) begin_window(thread_, account_time());
   published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
 }
 

@@ -2,6 +2,7 @@
 // library started them for itself.
 #include "runtime/life/thread_life.hpp"
 #include "runtime/modules/modules.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/program_signals.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
@@ -74,6 +75,7 @@ Thread* prepare_thread(const void* caller, const void* routine, void* argument, 
       serves_mpi(reinterpret_cast<std::uint64_t>(routine))) {
     return nullptr;
   }
+  count_caller();
   Thread* thread = allocate_thread();
   if (thread == nullptr) return nullptr;
   thread->main = false;

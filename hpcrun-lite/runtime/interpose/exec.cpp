@@ -2,6 +2,7 @@
 #include "runtime/process/scheduling.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/tracing.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/start_stop.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
@@ -27,8 +28,9 @@ class Replacement {
                   !process.ended.load(std::memory_order_acquire)) {
     if (!measured_) return;
     if (Thread* thread = this_thread()) silence_events(thread);
-    stop_recording();
+    const bool stopped = stop_recording();
     hold_flusher();
+    if (stopped) publish_all_totals();
     end_trace(measurement::EndReason::exec);
     note_schedules_now(now());
     if (file.open()) file.seal(measurement::EndReason::exec, now());

@@ -1,6 +1,7 @@
 // The ways to end a process that run no destructors; process_life.cpp has the others.
 #include "runtime/api.hpp"
 #include "runtime/life/process_life.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
@@ -70,6 +71,7 @@ void let_go() {
   if (culprit_rt_thread.parked) unpark();
   culprit_rt_thread.ends_below = 0;
   Thread* thread = this_thread();
+  if (culprit_rt_thread.counted && thread != nullptr) leave_outside(thread);
   if (thread == nullptr || thread->blocked_from == 0 || !own_process()) return;
   thread->blocked_from = 0;
   thread->blocked_call = true;

@@ -2,6 +2,7 @@
 // more than a line of it. waits_syscall.cpp has syscall().
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/recording/published_calls.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
@@ -9,6 +10,7 @@
 #include "runtime/system/real.hpp"
 #include "runtime/system/system_calls.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstddef>
@@ -83,11 +85,14 @@ class WithoutOurs {
   sigset_t set_{};
 };
 
-/// Whether a call for the lock would not wait. A mutex that the thread may take again looks taken: it is
-/// marked for the little that this takes. The fields are declared by glibc's public headers, for static
-/// initializers, and are 0 in a mutex that is free.
+/// Whether a call for the lock would not wait, be it that the thread has the lock and may take it again. The
+/// fields are declared by glibc's public headers, for static initializers, and are 0 in a mutex that is free.
 bool is_free(const pthread_mutex_t* mutex) {
-  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
+  if (__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0) return true;
+  constexpr int kType = 3;
+  const Thread* thread = this_thread();
+  return (mutex->__data.__kind & kType) == PTHREAD_MUTEX_RECURSIVE && thread != nullptr &&
+         __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == thread->tid;
 }
 
 /// C11's mutexes are POSIX mutexes under another name.
@@ -146,13 +151,22 @@ template <typename Signature>
 struct WaitForLock {
   Real<Signature>& real;
 
-  template <typename... Arguments>
-  __attribute__((noinline)) int operator()(Arguments... arguments) const {
+  template <typename Lock, typename... Arguments>
+  __attribute__((noinline)) int operator()(Lock lock, Arguments... arguments) const {
     const CallMark mark(CallMark::lock, real.address());
-    const PublishedLockWait wait(lock_among(arguments...));
-    return real(arguments...);
+    const PublishedLockWait published(lock_among(lock, arguments...));
+    LockWait wait(const_cast<const void*>(static_cast<const volatile void*>(lock)));
+    const int result = real(lock, arguments...);
+    wait.end(result == 0 || result == EOWNERDEAD);
+    return result;
   }
 };
+
+/// To wait for a condition is to give the mutex back.
+void give_back(const void* mutex) {
+  if (!locks::anybody_waits()) return;
+  if (const std::uint64_t owed = settle_lock(mutex, 1); owed != 0) charge_lock_wait(owed);
+}
 
 }  // namespace
 }  // namespace culprit::runtime
@@ -168,20 +182,33 @@ using namespace culprit::runtime;
 
 #define CULPRIT_BLOCKS(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                          \
+  forget_left_marks(__builtin_dwarf_cfa());                                    \
   const BlockedCall call(real.address(), limit);                               \
   return real arguments;                                                       \
   }
 
 #define CULPRIT_MAY_BLOCK(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                             \
+  forget_left_marks(__builtin_dwarf_cfa());                                       \
   const std::uint64_t most = limit;                                               \
   if (most == 0) return real arguments;                                           \
   const BlockedCall call(real.address(), most);                                   \
   return real arguments;                                                          \
   }
 
+#define CULPRIT_AWAITS_OTHERS(result, name, parameters, exceptions, arguments, limit, watches) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                          \
+  forget_left_marks(__builtin_dwarf_cfa());                                                    \
+  const std::uint64_t most = limit;                                                            \
+  if (most == 0) return real arguments;                                                        \
+  const OutsideWait outside(watches);                                                          \
+  const BlockedCall call(real.address(), most);                                                \
+  return real arguments;                                                                       \
+  }
+
 #define CULPRIT_READS(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                         \
+  forget_left_marks(__builtin_dwarf_cfa());                                   \
   const EndOfWait end;                                                        \
   const std::uint64_t most = limit;                                           \
   if (most == 0) return real arguments;                                       \
@@ -193,6 +220,13 @@ using namespace culprit::runtime;
   CULPRIT_BEGIN(result, name, parameters, exceptions)                        \
   const CallMark mark(CallMark::kind, real.address());                       \
   return real arguments;                                                     \
+  }
+
+#define CULPRIT_GIVES_BACK(result, name, parameters, exceptions, arguments, mutex) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                              \
+  give_back(mutex);                                                                \
+  const CallMark mark(CallMark::condition, real.address());                        \
+  return real arguments;                                                           \
   }
 
 #define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit) \

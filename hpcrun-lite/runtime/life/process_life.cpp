@@ -2,6 +2,7 @@
 
 #include "runtime/life/summary_line.hpp"
 #include "runtime/life/thread_life.hpp"
+#include "runtime/modules/call_slots.hpp"
 #include "runtime/modules/map_snapshot.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/handler.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -29,6 +31,8 @@
 #include "runtime/system/export.hpp"
 #include "runtime/system/real.hpp"
 #include "runtime/system/text.hpp"
+#include "runtime/system/tick_clock.hpp"
+#include "runtime/teams/account.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -103,6 +107,7 @@ void finish_quickly() {
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
   bind_to_c_library();
   find_all_next();
+  note_modules_of_start();
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
   become_wrapped(argv);
@@ -125,6 +130,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   follow_forks();
   at_quick_exit(finish_quickly);
   mark_memory();
+  redirect_calls_of_start();
   process.active = true;
   update_tracing();
   begin_main_thread();
@@ -147,6 +153,7 @@ void end_process(measurement::EndReason reason) {
   if (stopped) {
     note_open_waits();
     hand_over_calls_of_all_threads();
+    publish_all_totals();
   }
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
@@ -183,6 +190,7 @@ void begin(bool own_descriptors) {
 }
 
 void take_turn() {
+  if (teams::active()) tick_clock.calibrate();  // who counts threads reads it (sampling/blame.cpp)
   if (separate && file_is_wanted()) ensure_file();
   if (!file.open()) return;
   if (hold_measurement) hold_measurement = file.hold() != 0;
@@ -235,6 +243,7 @@ void after_fork_in_child() {
   forget_file();
   forget_snapshot();
   forget_unloading();
+  redirect_bound_slots_no_more();
   // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
   process.active = !is_shell() && !control.off.load(std::memory_order_relaxed);
   if (process.active) {

@@ -5,6 +5,7 @@
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -78,6 +79,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .marked_below = 0,
                                     .mark = 0,
                                     .parked = false,
+                                    .counted = false,
                                     .ends_below = 0,
                                     .call = 0,
                                     .stretch = 0,
@@ -86,6 +88,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .published = nullptr,
                                     .lock_wait = nullptr};
   begin_stretches(thread, process.events.has_realtime());
+  begin_blame(thread);
   start_kernel_events(thread);
   start_papi_events(thread);
   start_timers(thread);
@@ -96,6 +99,7 @@ void end_thread() {
   if (thread == nullptr) return;
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   unpark();
+  end_blame(thread);
   delete_timers(thread);
   stop_kernel_events(thread);
   stop_papi_events(thread);
@@ -104,6 +108,7 @@ void end_thread() {
   culprit_rt_thread.calls = nullptr;
   if (begin_recording(thread)) {
     hand_over_all_calls(thread);
+    publish_totals(thread, account_time());
     if (thread->tree != nullptr) thread->tree->finish(now());
     end_recording(thread);
   }
@@ -121,6 +126,7 @@ void restart_after_fork() {
     if (thread != mine) free_thread(thread);
   }
   forget_parked_threads();
+  forget_blame();
   restart_papi();
   if (mine == nullptr) return;
   mine->walker.invalidate();
@@ -129,6 +135,7 @@ void restart_after_fork() {
   set_up(mine);
   culprit_rt_thread.parked = false;
   begin_stretches(mine, process.events.has_realtime());
+  begin_blame(mine);
   mine->interposed.depth = depth;
   mine->main = true;
   start_kernel_events(mine);

@@ -4,6 +4,7 @@
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/timers.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
@@ -66,6 +67,7 @@ void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitK
                                           .blocked = true,
                                           .mark = mark,
                                           .stretch = present_stretch()});
+  if (teams::active()) blame_call(thread, node, elapsed, time);
   if (thread->trace != nullptr) thread->trace->sample(monotonic_time(time), elapsed, node, mark);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -66,6 +67,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .mark = mark,
                                           .stretch = present_stretch()});
   note_place(*thread, node, time);
+  if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .mark = mark}, time);
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]

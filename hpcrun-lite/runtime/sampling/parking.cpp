@@ -8,6 +8,7 @@
 
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/readings.hpp"
+#include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/run_cost.hpp"
 #include "runtime/sampling/timers.hpp"
@@ -75,6 +76,7 @@ void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint6
   create_parking_timer(thread);
   parking.mark = mark;
   parking.since_ns = time;
+  begin_window(thread, time);
   parking.doubt_ns.store(0, std::memory_order_relaxed);
   // A process that is killed has waited up to its last heartbeat.
   thread->tree->begin_wait(node, time, mark);

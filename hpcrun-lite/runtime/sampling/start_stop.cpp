@@ -75,8 +75,10 @@ void start_sampling() {
   const std::uint64_t since = control.stopped_since.load(std::memory_order_relaxed);
   if (since == 0 || control.off.load(std::memory_order_relaxed)) return;
   control.delayed.store(false, std::memory_order_relaxed);
+  control.changes.fetch_add(1, std::memory_order_acq_rel);
   control.stopped_total.fetch_add(now() - since, std::memory_order_acq_rel);
   control.stopped_since.store(0, std::memory_order_seq_cst);
+  control.changes.fetch_add(1, std::memory_order_acq_rel);
   mark_in_file();
   update_tracing();
   for_each_thread(resume_thread);

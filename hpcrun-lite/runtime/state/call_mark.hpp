@@ -31,22 +31,39 @@ class CallMark {
     thread.call = reinterpret_cast<std::uintptr_t>(function);
     std::atomic_signal_fence(std::memory_order_release);
     thread.marked_below = here;
+    if (thread.counted) around_ = culprit_rt_begin_wait(kind);
   }
   ~CallMark() {
     if (culprit_rt_thread.parked) [[unlikely]]
       culprit_rt_unpark();
-    if (outermost_) culprit_rt_thread.marked_below = 0;
+    if (!outermost_) return;
+    culprit_rt_thread.marked_below = 0;
+    if (around_ != kNotCounted) culprit_rt_end_wait(around_);
   }
   CallMark(const CallMark&) = delete;
   CallMark& operator=(const CallMark&) = delete;
 
   [[nodiscard]] bool outermost() const { return outermost_; }
   void change(Kind kind) const {
-    if (outermost_) culprit_rt_thread.mark = kind;
+    if (!outermost_) return;
+    culprit_rt_thread.mark = kind;
+    if (around_ == kNotCounted) return;
+    culprit_rt_end_wait(around_);
+    static_cast<void>(culprit_rt_begin_wait(kind));
   }
 
  private:
+  static constexpr std::uint8_t kNotCounted = 0xff;
   bool outermost_;
+  std::uint8_t around_ = kNotCounted;  ///< what the thread did before, for the accounts
 };
+
+/// In an interposed function that has no CallMark, whose caller's frame begins at `frame`: a mark that lies
+/// deeper was left behind by a cancellation or a longjmp, and is not to be taken for one in its frame.
+inline void forget_left_marks(const void* frame) {
+  CulpritThread& thread = culprit_rt_thread;
+  if (thread.marked_below != 0 && thread.marked_below < reinterpret_cast<std::uintptr_t>(frame)) [[unlikely]]
+    thread.marked_below = 0;
+}
 
 }  // namespace culprit::runtime

@@ -59,6 +59,7 @@ namespace culprit::runtime {
 struct Control {
   std::atomic<std::uint64_t> stopped_since{0};  ///< CLOCK_MONOTONIC; 0 while sampling goes on
   std::atomic<std::uint64_t> stopped_total{0};  ///< ns of all stops that are over
+  std::atomic<std::uint32_t> changes{0};        ///< odd while the two above do not fit each other
   std::atomic<bool> delayed{false};             ///< --delay, and culprit_start was not called yet
   std::atomic<bool> off{false};                 ///< never again in this process: its rank is not wanted
 };

@@ -14,6 +14,8 @@
 #include "runtime/state/regions.hpp"
 #include "runtime/system/handler_stack.hpp"
 #include "runtime/system/system_calls.hpp"
+#include "runtime/teams/account.hpp"
+#include "runtime/teams/lock_queue.hpp"
 #include "unwind/walker.hpp"
 
 #include <atomic>
@@ -92,6 +94,17 @@ struct Stretches {
   std::uint32_t judged;           ///< calls
 };
 
+/// What a thread has made others wait, and waited (docs/algorithms.md 12).
+struct Blame {
+  Account account;
+  std::uint64_t lock_caused, lock_waited, lock_unborne;  ///< ns
+  std::uint64_t lock_pending;                            ///< of lock_caused, what is at no call path
+  locks::Waiter waiter;                                  ///< in the queue of the lock that it waits for
+  std::uintptr_t waits_at;                               ///< stack address of that LockWait; 0: there is none
+  std::uint64_t published[measurement::kThreadTotals];   ///< of the totals: what the tree has
+  std::uint64_t published_at;                            ///< on the sampling clock
+};
+
 /// What a thread was created with.
 struct StartRoutine {
   std::uintptr_t address;
@@ -137,6 +150,7 @@ struct Thread {
   FunctionPlaces function_places;
   Regions regions;
   Stretches stretches;
+  Blame blame;
   StartRoutine routine;
   std::atomic<bool> used;
   std::uint32_t number;              ///< among all threads that ever were

@@ -17,6 +17,8 @@ extern __attribute__((visibility("hidden"))) culprit::runtime::NextFunction __st
 // loader needs, before dlsym can answer.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): its name in the C library
 extern "C" __attribute__((weak)) int __pthread_mutex_lock(pthread_mutex_t*);
+// NOLINTNEXTLINE(bugprone-reserved-identifier): likewise
+extern "C" __attribute__((weak)) int __pthread_mutex_unlock(pthread_mutex_t*);
 
 namespace culprit::runtime {
 namespace {
@@ -26,7 +28,9 @@ __thread bool looking = false;  ///< the thread is inside of dlsym
 /// A look-up within a look-up: older C libraries allocate memory in dlsym, and the program's allocator may
 /// take a lock for that.
 void* found_by_itself(const char* name) {
-  return strcmp(name, "pthread_mutex_lock") == 0 ? reinterpret_cast<void*>(&__pthread_mutex_lock) : nullptr;
+  if (strcmp(name, "pthread_mutex_lock") == 0) return reinterpret_cast<void*>(&__pthread_mutex_lock);
+  if (strcmp(name, "pthread_mutex_unlock") == 0) return reinterpret_cast<void*>(&__pthread_mutex_unlock);
+  return nullptr;
 }
 
 }  // namespace

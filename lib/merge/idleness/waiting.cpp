@@ -60,6 +60,8 @@ class FrontierSearch {
   std::vector<Waiting> run() {
     find_program();
     for (database::ContextId x = 0; x < attribution_.contexts.size(); ++x) visit(x);
+    for (database::ContextId x = 0; x < attribution_.contexts.size(); ++x)
+      waiting_[x].in_library = around_[x].library != 0;
     return std::move(waiting_);
   }
 

@@ -18,7 +18,8 @@ struct Waiting {
       measurement::WaitKind::none;  ///< of the enclosing frontier frame; none: outside all
   bool by_name = false;             ///< idle where no layer marks this kind of wait
   bool unmarked = false;            ///< nobody marks it: idle by name where others are marked, too
-  bool never = false;  ///< set-up, or code that moves data or computes: never idle, whatever is marked
+  bool never = false;       ///< set-up, or code that moves data or computes: never idle, whatever is marked
+  bool in_library = false;  ///< in code of a library whose own code waits, or of the C library on its behalf
 
   friend bool operator==(const Waiting&, const Waiting&) = default;
 };

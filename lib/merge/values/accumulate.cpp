@@ -48,7 +48,8 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
   slots_.reserve(plan.slots.size());
   for (const ContextId x : plan.slots) {
     const bool waits = shape.contexts[x].wait != WaitKind::none;
-    slots_.push_back({.group = plan.group_of[x], .waits = waits});
+    slots_.push_back(
+        {.group = plan.group_of[x], .waits = waits, .in_library = shape.contexts[x].in_thread_library != 0});
   }
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
@@ -124,6 +125,8 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
     for (const CountedCalls& calls : counted_calls(thread))
       node_slots_.push_back(slot_of(thread, united, calls.node));
   }
+  blamed_ = shape_.columns.threaded ? blame_.of(thread) : std::span<const ThreadBlame::Value>{};
+  for (const ThreadBlame::Value& value : blamed_) node_slots_.push_back(slot_of(thread, united, value.node));
   if (traced_ != nullptr) {
     for (const TraceValue& value : traced_->of(location))
       node_slots_.push_back(static_cast<std::uint32_t>(plan_.slot_at(value.context)));
@@ -213,6 +216,21 @@ void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread)
   }
 }
 
+/// What the thread made others wait; and its time in OpenMP's run-time library, where that is no waiting.
+void ThreadAccumulation::record_blame(const measurement::ThreadProfile& thread,
+                                      std::span<const cct::NodeId> united) {
+  if (!shape_.columns.threaded) return;
+  const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
+  const auto overhead = own_.column(shape_.columns.of(ThreadMetric::overhead));
+  const auto numbers = own_.numbers();
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    if (slots_[numbers[row]].in_library) overhead[row] = time[row] - std::min(time[row], idleness[row]);
+  }
+  for (const ThreadBlame::Value& value : blamed_)
+    own_.column(shape_.columns.of(value.metric))[own_.row_of(slot_of(thread, united, value.node))] +=
+        value.ns;
+}
+
 void ThreadAccumulation::record_traced(std::uint32_t location) {
   if (traced_ == nullptr) return;
   for (const TraceValue& value : traced_->of(location)) {
@@ -255,7 +273,7 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                            .bytes = epoch.total_ns});
     }
     if (measurement::is_stretch(epoch.kind) || epoch.kind >= measurement::EpochKind::call_count)
-      continue;  // of all MPI calls
+      continue;  // of all MPI calls, or of threads (thread_blame.hpp)
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
@@ -391,6 +409,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
     }
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
+  record_blame(thread, united);
   list_schedule(thread, location);
   record_traced(location);
   record_counted(thread, united, location);

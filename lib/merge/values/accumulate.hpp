@@ -9,6 +9,7 @@
 #include "merge/values/plan.hpp"
 #include "merge/values/shape.hpp"
 #include "merge/values/stretches.hpp"
+#include "merge/values/thread_blame.hpp"
 #include "merge/values/tile_sums.hpp"
 #include "merge/values/trace_values.hpp"
 #include "waits/communication/traffic.hpp"
@@ -125,6 +126,7 @@ class ThreadAccumulation {
   void record_covered(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                       RoleSums& role);
   void record_events(const measurement::ThreadProfile& thread);
+  void record_blame(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
   void record_traced(std::uint32_t location);
@@ -149,7 +151,8 @@ class ThreadAccumulation {
   /// What recording needs of a slot.
   struct Slot {
     std::uint32_t group = 0;
-    bool waits = false;  ///< in a frame that waits
+    bool waits = false;       ///< in a frame that waits
+    bool in_library = false;  ///< in code of OpenMP's run-time library
   };
   std::vector<Slot> slots_;
   // Of the thread that was added last.
@@ -158,6 +161,8 @@ class ThreadAccumulation {
   ThreadRows own_;                             ///< by slot
   std::vector<database::ContextId> contexts_;  ///< of the rows
   Calibration calibration_;
+  ThreadBlame blame_;
+  std::span<const ThreadBlame::Value> blamed_;
   std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> covered_;  ///< gap, group, ns
   std::vector<std::uint64_t> in_gap_;                                             ///< per group, ns
   std::vector<std::uint32_t> touched_;                                            ///< groups of a gap

@@ -107,6 +107,13 @@ std::vector<std::string> further_events(const ProcessTable& processes) {
   return {names.begin(), names.end()};
 }
 
+bool has_threads(const ProcessTable& processes) {
+  for (const ProcessSummary& process : processes) {
+    if (process.threads.size() > 1) return true;
+  }
+  return false;
+}
+
 database::Run describe_run(const ProcessTable& processes, const blame::Options& options) {
   const ProcessTable::Iterator begin = processes.begin();
   const ProcessSummary& first = *begin;
@@ -232,6 +239,10 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
   }
   for (const std::string& name : columns.events) {
     metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
+  }
+  for (std::size_t i = 0; columns.threaded && i < kThreadMetrics; ++i) {
+    const auto metric = static_cast<ThreadMetric>(i);
+    metrics.push_back({.name = name_of(metric), .unit = "ns", .description = describe(metric)});
   }
   for (const std::string& name : columns.traced) {
     metrics.push_back(

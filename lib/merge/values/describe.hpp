@@ -18,6 +18,9 @@ namespace culprit::merge {
 /// The events beside REALTIME that any process sampled, by name.
 std::vector<std::string> further_events(const ProcessTable& processes);
 
+/// Whether any process had several threads.
+bool has_threads(const ProcessTable& processes);
+
 /// How and what was run.
 database::Run describe_run(const ProcessTable& processes, const blame::Options& options);
 

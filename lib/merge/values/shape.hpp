@@ -3,6 +3,7 @@
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
 #include "merge/idleness/waiting.hpp"
+#include "merge/values/thread_blame.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,8 +17,14 @@ struct Columns {
                                kFirstEvent = 5;
 
   std::vector<std::string> events;  ///< beside REALTIME, by name
-  std::vector<std::string> traced;  ///< what time lines show (trace_values.hpp), after the events
-  [[nodiscard]] std::size_t first_traced() const { return kFirstEvent + events.size(); }
+  bool threaded = false;            ///< there are those of ThreadMetric, after the events
+  std::vector<std::string> traced;  ///< what time lines show (trace_values.hpp), after these
+  [[nodiscard]] std::size_t of(ThreadMetric metric) const {
+    return kFirstEvent + events.size() + static_cast<std::size_t>(metric);
+  }
+  [[nodiscard]] std::size_t first_traced() const {
+    return kFirstEvent + events.size() + (threaded ? kThreadMetrics : 0);
+  }
   [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
 };
 
@@ -28,8 +35,8 @@ struct Shape {
     database::FlatId flat = database::kNone;
     database::ContextKind kind = database::ContextKind::root;
     measurement::WaitKind wait = measurement::WaitKind::none;
-    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0;
-    std::uint8_t unused[3] = {};  // no padding: scopes are sent as they are
+    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0, in_thread_library = 0;
+    std::uint8_t unused[2] = {};  // no padding: scopes are sent as they are
   };
   struct Flat {
     database::FlatId parent = database::kNone;

@@ -51,6 +51,7 @@ void Trees::add(const measurement::Measurement& file) {
       const bool counted = epoch.kind == measurement::EpochKind::call_count;
       counts_calls = counts_calls || counted;
       if (counted || epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;
+      if (measurement::is_caused(epoch.kind)) valued[image[epoch.node]] = valued[image[0]] = 1;
     }
   }
 }

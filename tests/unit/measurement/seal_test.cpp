@@ -222,6 +222,52 @@ TEST_CASE("MPI calls beyond their accumulators are counted at the root, and part
   CHECK(at_root == 10);
 }
 
+TEST_CASE("what threads make each other wait is read back, and beyond the accumulators is at the root") {
+  using culprit::measurement::kCausedAccumulators;
+  using culprit::measurement::ThreadTotal;
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  file->module(0, "/m", nullptr, 0, 0);
+  ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
+  const auto paths = kCausedAccumulators + 10;
+  for (std::uint64_t i = 0; i < paths; ++i) {
+    if (i % 16 == 0) file->maintain(kStart + i);
+    tree.count_caused(insert(tree, {call(i), sample(1)}), EpochKind::idleness_caused, 5);
+  }
+  tree.count_caused(insert(tree, {call(0), sample(1)}), EpochKind::idleness_caused, 100);
+  tree.count_caused(insert(tree, {call(1), sample(1)}), EpochKind::lock_wait_caused, 7);  // no room any more
+  for (int i = 0; i < culprit::measurement::kThreadTotals; ++i) {
+    tree.add_total(static_cast<ThreadTotal>(i), 1);
+    tree.add_total(static_cast<ThreadTotal>(i), 10);
+  }
+  file->maintain(kStart + paths);
+  if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100'000) == 0);
+  const Measurement m = culprit::measurement::Reader().read(path);
+  CHECK(invalid(m) == "");
+  const auto& thread = m.threads.at(0);
+  const auto first = find(thread, {call(0), sample(1)});
+  std::uint64_t caused = 0, at_first = 0, at_root = 0, locks = 0, totals = 0;
+  for (const Epoch& epoch : thread.epochs) {
+    if (epoch.kind == EpochKind::idleness_caused) {
+      caused += epoch.total_ns;
+      if (epoch.node == first) at_first = epoch.total_ns;
+      if (epoch.node == 0) at_root = epoch.total_ns;
+    } else if (epoch.kind == EpochKind::lock_wait_caused) {
+      CHECK(epoch.node == 0);
+      locks += epoch.total_ns;
+    } else if (epoch.kind == EpochKind::thread_total) {
+      CHECK(epoch.total_ns == 11);
+      ++totals;
+    }
+  }
+  CHECK(caused == 5 * paths + 100);
+  CHECK(at_first == 105);
+  CHECK(at_root == 50);
+  CHECK(locks == 7);
+  CHECK(totals == culprit::measurement::kThreadTotals);
+}
+
 TEST_CASE("stretches beyond their accumulators are left out") {
   const Directory directory;
   const auto path = directory / "a.culprit";

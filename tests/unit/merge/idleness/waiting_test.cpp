@@ -132,6 +132,11 @@ TEST_CASE("a lock is waited for in what the call calls") {
   CHECK(tree.flags(slow) == database::kInWait);
 }
 
+/// In OpenMP's run-time library, or in the C library on its behalf, which waits there by name.
+Waiting in_library(WaitKind kind) {
+  return {.kind = kind, .by_name = true, .in_library = true};
+}
+
 TEST_CASE("a stripped OpenMP runtime's own code waits, the code that it calls works") {
   for (const bool main_thread : {true, false}) {
     Tree tree(main_thread ? ContextKind::root : ContextKind::thread_root);
@@ -145,7 +150,7 @@ TEST_CASE("a stripped OpenMP runtime's own code waits, the code that it calls wo
     CHECK_FALSE(tree.of_run_time(region));
     CHECK(tree.flags(runtime_line) == kFrontierFlags);
     CHECK(tree.a.contexts[runtime_line].wait_kind == static_cast<std::uint8_t>(kind));
-    CHECK(waiting[runtime_line] == Waiting{kind, true, false});
+    CHECK(waiting[runtime_line] == in_library(kind));
     CHECK(tree.flags(region) == 0);
     CHECK(waiting[region_line] == Waiting{});
   }
@@ -157,9 +162,9 @@ TEST_CASE("a worker inside an OpenMP region waits at a barrier, outside of all i
   const auto [region, region_line] = tree.procedure(runtime, "main._omp_fn.0", 1);
   const auto [barrier, barrier_line] = tree.procedure(region, "libgomp.so.1@0x1f780", 3);
   const auto waiting = tree.find();
-  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_idle, true, false});
+  CHECK(waiting[runtime_line] == in_library(WaitKind::omp_idle));
   CHECK(waiting[region_line] == Waiting{});
-  CHECK(waiting[barrier_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(waiting[barrier_line] == in_library(WaitKind::omp_barrier));
   CHECK(tree.flags(barrier) == 0);
 }
 
@@ -168,7 +173,7 @@ TEST_CASE("the code that starts a thread calls the OpenMP runtime, not the other
   const auto [start, start_line] = tree.procedure(1, "start_thread", 4);
   const auto [runtime, runtime_line] = tree.procedure(start, "libgomp.so.1@0x1d000", 3);
   const auto waiting = tree.find();
-  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_idle, true, false});
+  CHECK(waiting[runtime_line] == in_library(WaitKind::omp_idle));
 }
 
 TEST_CASE("a thread of the program's own waits at the end of its OpenMP regions, and is not without work") {
@@ -177,7 +182,7 @@ TEST_CASE("a thread of the program's own waits at the end of its OpenMP regions,
   const auto [routine, routine_line] = tree.procedure(start, "my_thread", 1);
   const auto [runtime, runtime_line] = tree.procedure(routine, "libgomp.so.1@0x1d000", 3);
   const auto waiting = tree.find();
-  CHECK(waiting[runtime_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(waiting[runtime_line] == in_library(WaitKind::omp_barrier));
 }
 
 TEST_CASE("an OpenMP runtime waits in what it calls for that, and works in all else that it calls") {
@@ -190,9 +195,9 @@ TEST_CASE("an OpenMP runtime waits in what it calls for that, and works in all e
   const auto [region, region_line] = tree.procedure(runtime, "main._omp_fn.0", 1);
   const auto [own, own_line] = tree.procedure(region, "pthread_cond_wait", 4);
   const auto waiting = tree.find();
-  CHECK(waiting[yield_line] == Waiting{WaitKind::omp_idle, true, false});
-  CHECK(waiting[futex_line] == Waiting{WaitKind::omp_idle, true, false});
-  CHECK(waiting[allocates_line] == Waiting{});
+  CHECK(waiting[yield_line] == in_library(WaitKind::omp_idle));
+  CHECK(waiting[futex_line] == in_library(WaitKind::omp_idle));
+  CHECK(waiting[allocates_line] == Waiting{.in_library = true});
   CHECK(waiting[own_line] == Waiting{WaitKind::condition, true, false});
 }
 
@@ -205,11 +210,11 @@ TEST_CASE("tasks that are worked at inside of a wait are work like any other, an
   const auto [send, send_line] = tree.procedure(task, "MPI_Send", 2);
   const auto waiting = tree.find();
   CHECK(tree.flags(wait) == 0);
-  CHECK(waiting[wait_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(waiting[wait_line] == in_library(WaitKind::omp_barrier));
   CHECK(tree.flags(wait_line) == kFrontierFlags);
   CHECK(tree.flags(task) == 0);
   CHECK(waiting[task_line] == Waiting{});
-  CHECK(waiting[lock_line] == Waiting{WaitKind::lock, true, false});
+  CHECK(waiting[lock_line] == in_library(WaitKind::lock));
   CHECK(tree.flags(lock) == kFrontierFlags);
   CHECK(waiting[send_line] == Waiting{WaitKind::mpi, true, false});
 }
@@ -223,11 +228,11 @@ TEST_CASE("code of an OpenMP runtime that hands out work does not wait") {
   const auto [body, body_line] = tree.procedure(task, "main._omp_fn.1", 1);
   const auto [barrier, barrier_line] = tree.procedure(body, "libgomp.so.1@0x1f780", 3);
   const auto waiting = tree.find();
-  CHECK(waiting[next_line] == Waiting{});
-  CHECK(waiting[inner_line] == Waiting{});
-  CHECK(waiting[task_line] == Waiting{});
+  CHECK(waiting[next_line] == Waiting{.in_library = true});
+  CHECK(waiting[inner_line] == Waiting{.in_library = true});
+  CHECK(waiting[task_line] == Waiting{.in_library = true});
   CHECK(waiting[body_line] == Waiting{});
-  CHECK(waiting[barrier_line] == Waiting{WaitKind::omp_barrier, true, false});
+  CHECK(waiting[barrier_line] == in_library(WaitKind::omp_barrier));
 }
 
 TEST_CASE("frames that were left out are never blamed, and waiting below them is seen") {

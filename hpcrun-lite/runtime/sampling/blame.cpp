@@ -1,0 +1,379 @@
+// From the accounts to the measurement (docs/algorithms.md 12). A sample of a thread that works is charged
+// with its weight times idle/working at that moment, and the thread counts the same quantity exactly, as an
+// integral: prof-mpi scales the first to the second. A call that was not interrupted stands for itself: it is
+// charged with the mean ratio while it lasted. What others waited for a lock is charged where it is given
+// back: each wait that is long, and of short ones as many as are due, chosen with a probability in proportion
+// to their length, so that walks cost at most some percent of what was waited.
+#include "runtime/sampling/blame.hpp"
+
+#include "runtime/recording/call_path.hpp"
+#include "runtime/recording/flusher.hpp"
+#include "runtime/recording/held_off.hpp"
+#include "runtime/recording/recording.hpp"
+#include "runtime/state/call_mark.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/backoff.hpp"
+#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/system_calls.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+namespace culprit::runtime {
+namespace {
+
+using measurement::EpochKind;
+using measurement::NodeIndex;
+using measurement::ThreadTotal;
+
+/// Totals are published by the first sample after so many ns: a process that is killed lacks what came after.
+constexpr std::uint64_t kPublish = kSecond / 4;
+/// Waits for a lock of so many ns are charged one by one; shorter ones are added up to that. A walk takes a
+/// few hundred ns.
+constexpr std::uint64_t kChargedAtOnce = 50'000;
+
+/// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
+std::atomic<std::uint64_t> left_behind[measurement::kThreadTotals] = {};
+/// Of borne_by_nobody: what is published.
+std::atomic<std::uint64_t> nobody_published{0};
+
+std::uint64_t whole_ns(SignedWide value) {
+  return value < 0 ? 0 : static_cast<std::uint64_t>(value >> LevelState::kFraction);
+}
+
+/// What a thread does in a call that is marked so.
+Activity activity_of(std::uint8_t kind) {
+  switch (kind) {
+    case CallMark::waiting:
+      return Activity::outside;
+    case CallMark::lock:
+      return Activity::for_lock;
+    case CallMark::condition:
+    case CallMark::join:
+      return Activity::idles;
+    default:
+      return Activity::works;
+  }
+}
+
+void count_thread(Thread* thread) {
+  teams::begin(thread->blame.account, account_time());
+  culprit_rt_thread.counted = true;
+}
+
+/// A wait for a lock that a longjmp left behind: nobody is to bear it any more.
+void leave_lock(Blame& blame, std::uint64_t time) {
+  if (blame.waits_at == 0) return;
+  blame.waits_at = 0;
+  static_cast<void>(locks::leave(blame.waiter, time, true));
+}
+
+/// A mark that a longjmp left behind: the thread works.
+void forget_left_wait(Blame& blame, measurement::WaitKind mark, std::uint64_t time) {
+  const bool waits = blame.account.activity != Activity::works;
+  if (!waits || !blame.account.marked || mark != measurement::WaitKind::none) return;
+  leave_lock(blame, time);
+  teams::turn(blame.account, Activity::works, time);
+}
+
+void charge(Thread* thread, NodeIndex node, std::uint64_t ns) {
+  if (ns != 0) thread->tree->count_caused(node, EpochKind::idleness_caused, ns);
+}
+
+/// What the thread has counted up to now.
+struct Totals {
+  std::uint64_t of[measurement::kThreadTotals];
+
+  std::uint64_t& operator[](ThreadTotal total) { return of[static_cast<std::size_t>(total)]; }
+};
+
+Totals totals_of(const Blame& blame, std::uint64_t time) {
+  Totals totals{};
+  totals[ThreadTotal::caused] = whole_ns(teams::caused_up_to(blame.account, time));
+  totals[ThreadTotal::idle] = teams::idle_up_to(blame.account, time);
+  totals[ThreadTotal::lock_caused] = blame.lock_caused;
+  totals[ThreadTotal::lock_waited] = blame.lock_waited;
+  totals[ThreadTotal::lock_unborne] = blame.lock_unborne;
+  return totals;
+}
+
+/// No tree will have it: the next thread that publishes takes it along.
+void leave_behind(Totals totals) {
+  totals[ThreadTotal::caused_unsampled] += totals[ThreadTotal::caused];
+  totals[ThreadTotal::lock_unborne] += totals[ThreadTotal::lock_caused];
+  totals[ThreadTotal::caused] = totals[ThreadTotal::lock_caused] = 0;
+  for (std::size_t i = 0; i < measurement::kThreadTotals; ++i)
+    left_behind[i].fetch_add(totals.of[i], std::memory_order_relaxed);
+}
+
+void publish_nobodys(Thread* thread, std::uint64_t time) {
+  const std::uint64_t all = teams::borne_by_nobody(time);
+  std::uint64_t before = nobody_published.load(std::memory_order_relaxed);
+  if (all <= before || !nobody_published.compare_exchange_strong(before, all, std::memory_order_relaxed))
+    return;
+  thread->tree->add_total(ThreadTotal::borne_by_nobody, all - before);
+}
+
+/// Of a thread that goes on meanwhile. False: it was in the middle of a change all the time.
+bool look_at_totals(const Blame& blame, std::uint64_t time, Totals& totals) {
+  constexpr int kLooks = 150;  // some milliseconds, if the thread has no processor
+  Backoff backoff;
+  for (int look = 0; look < kLooks; ++look) {
+    const std::uint32_t before = blame.account.changes;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    totals = totals_of(blame, time);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (before % 2 == 0 && blame.account.changes == before) return true;
+    backoff.pause();
+  }
+  return false;
+}
+
+/// Adds what is new in the thread's totals to its tree.
+void publish(Thread* thread, Totals totals, std::uint64_t time) {
+  Blame& blame = thread->blame;
+  blame.published_at = time;
+  for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
+    const std::uint64_t all = totals.of[i];
+    totals.of[i] = all > blame.published[i] ? all - blame.published[i] : 0;
+    blame.published[i] += totals.of[i];
+  }
+  if (thread->tree == nullptr || !thread->tree->usable()) {
+    leave_behind(totals);
+    return;
+  }
+  for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
+    if (left_behind[i].load(std::memory_order_relaxed) != 0)
+      totals.of[i] += left_behind[i].exchange(0, std::memory_order_relaxed);
+    if (totals.of[i] != 0) thread->tree->add_total(static_cast<ThreadTotal>(i), totals.of[i]);
+  }
+  publish_nobodys(thread, time);
+}
+
+/// A charge that is to be recorded.
+struct Charge {
+  Thread* thread;
+  unwind::Registers start;
+  std::uint64_t ns;
+};
+
+/// On the handler's stack: the program's may be small.
+void record_charge(void* argument) {
+  const auto* charge = static_cast<const Charge*>(argument);
+  Thread* thread = charge->thread;
+  if (!begin_recording(thread)) return;
+  if (ensure_tree(thread)) {
+    WalkFlaws flaws;
+    const NodeIndex node = current_path(thread, charge->start, flaws);
+    thread->tree->count_caused(node, EpochKind::lock_wait_caused, charge->ns);
+    if (thread->tree->asks_for_room()) ring_flusher();
+  }
+  end_recording(thread);
+}
+
+/// Charges the call path of the caller of the function that calls this, which is in the middle of nothing of
+/// ours.
+[[gnu::noinline]] void charge_here(Thread* thread, std::uint64_t ns) {
+  const char place = 0;
+  if (!own_process() || sampling_stopped() || is_held_off(thread, &place)) return;
+  Charge charge{.thread = thread, .start = unwind::registers_here(), .ns = ns};
+  // The handler's stack is no place for handlers of the program's.
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  culprit_call_on_stack(&charge, record_charge, thread->handler_stack + kHandlerStack);
+  change_mask(SIG_SETMASK, before);
+}
+
+}  // namespace
+
+void count_caller() {
+  teams::activate();
+  Thread* thread = this_thread();
+  if (thread == nullptr) return;
+  Account& account = thread->blame.account;
+  if (account.activity == Activity::none) {
+    count_thread(thread);
+    return;
+  }
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const bool waits = account.marked && account.activity != Activity::works;
+  if (waits && culprit_rt_thread.marked_below <= here)  // a longjmp left that wait
+    teams::turn(account, Activity::works, account_time());
+}
+
+void begin_blame(Thread* thread) {
+  thread->blame = {};
+  thread->blame.lock_pending = static_cast<std::uint64_t>(thread->tid) * 0x9e3779b97f4a7c15U % kChargedAtOnce;
+  culprit_rt_thread.counted = false;
+  if (teams::active()) count_thread(thread);
+}
+
+void end_blame(Thread* thread) {
+  culprit_rt_thread.counted = false;
+  const std::uint64_t time = account_time();
+  leave_lock(thread->blame, time);
+  teams::end(thread->blame.account, time);
+}
+
+void forget_blame() {
+  if (!teams::active()) return;
+  teams::forget();
+  locks::forget();
+  for (auto& total : left_behind) total.store(0, std::memory_order_relaxed);
+  nobody_published.store(0, std::memory_order_relaxed);
+  tick_clock.forget();
+}
+
+Activity turn_to(Thread* thread, Activity activity) {
+  Account& account = thread->blame.account;
+  const Activity before = account.activity;
+  if (before != activity) teams::turn(account, activity, account_time());
+  return before;
+}
+
+Activity turn_unmarked(Thread* thread, Activity activity) {
+  thread->blame.account.marked = false;
+  return turn_to(thread, activity);
+}
+
+void begin_window(Thread* thread, std::uint64_t time) {
+  Account& account = thread->blame.account;
+  account.window_since = 0;  // not known
+  if (account.changing()) return;
+  account.window_caused = teams::caused_up_to(account, time);
+  account.window_since = time;
+}
+
+void blame_sample(Thread* thread, NodeIndex node, BlamedSample sample, std::uint64_t time) {
+  Account& account = thread->blame.account;
+  if (account.changing()) return;
+  if (account.activity == Activity::none) {  // it was there before the first that was created
+    count_thread(thread);
+    return;
+  }
+  forget_left_wait(thread->blame, sample.mark, time);
+  if (thread->blocked_call) {
+    blame_call(thread, node, sample.ns, time);
+  } else if (const std::int64_t rate = teams::rate(account); rate > 0) {
+    charge(thread, node, whole_ns(static_cast<SignedWide>(rate) * static_cast<SignedWide>(sample.ns)));
+  }
+  if (time >= thread->blame.published_at + kPublish) publish_totals(thread, time);
+}
+
+void blame_call(Thread* thread, NodeIndex node, std::uint64_t ns, std::uint64_t time) {
+  const Account& account = thread->blame.account;
+  if (account.changing() || account.window_since == 0 || time <= account.window_since) return;
+  const SignedWide caused = teams::caused_up_to(account, time) - account.window_caused;
+  if (caused <= 0) return;
+  const auto length = static_cast<SignedWide>(time - account.window_since);
+  charge(thread, node, whole_ns(caused / length * static_cast<SignedWide>(ns)));
+}
+
+void publish_totals(Thread* thread, std::uint64_t time) {
+  if (teams::active()) publish(thread, totals_of(thread->blame, time), time);
+}
+
+void publish_all_totals() {
+  if (!teams::active() || !file.open()) return;  // a rank that is not wanted has no trees any more
+  const std::uint64_t time = account_time();
+  Thread* last = nullptr;  // that has a tree: takes what those without leave behind
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    if (!thread->used.load(std::memory_order_acquire) || thread->blame.account.activity == Activity::none)
+      continue;
+    Totals totals{};
+    if (!look_at_totals(thread->blame, time, totals)) continue;
+    publish(thread, totals, time);
+    if (thread->tree != nullptr && thread->tree->usable()) last = thread;
+  }
+  if (last != nullptr) publish(last, {}, time);
+}
+
+OutsideWait::OutsideWait(bool waits) : thread_(waits && culprit_rt_thread.counted ? this_thread() : nullptr) {
+  if (thread_ == nullptr) return;
+  if (thread_->blame.account.activity != Activity::works) {
+    thread_ = nullptr;
+  } else {
+    turn_unmarked(thread_, Activity::outside);
+  }
+}
+
+OutsideWait::~OutsideWait() {
+  if (thread_ != nullptr) turn_unmarked(thread_, Activity::works);
+}
+
+void leave_outside(Thread* thread) {
+  const Account& account = thread->blame.account;
+  if (account.activity == Activity::outside && !account.marked) turn_unmarked(thread, Activity::works);
+}
+
+LockWait::LockWait(const void* lock) : thread_(culprit_rt_thread.counted ? this_thread() : nullptr) {
+  if (thread_ == nullptr) return;
+  Blame& blame = thread_->blame;
+  const auto here = reinterpret_cast<std::uintptr_t>(this);
+  // Within another wait, of a run-time library's own lock, it is that wait.
+  if (blame.account.activity != Activity::for_lock || blame.waits_at > here) {
+    thread_ = nullptr;
+    return;
+  }
+  const std::uint64_t time = account_time();
+  leave_lock(blame, time);
+  blame.waiter = locks::enter(lock, time);
+  blame.waits_at = here;
+}
+
+void LockWait::end(bool acquired) {
+  if (thread_ == nullptr || thread_->blame.waits_at != reinterpret_cast<std::uintptr_t>(this)) return;
+  Blame& blame = thread_->blame;
+  blame.waits_at = 0;
+  const std::uint64_t time = account_time();
+  blame.lock_unborne += locks::leave(blame.waiter, time, acquired);
+  if (time > blame.waiter.since) blame.lock_waited += time - blame.waiter.since;
+}
+
+std::uint64_t settle_lock(const void* lock, std::uint64_t holders) {
+  return locks::is_awaited(lock) ? locks::settle(lock, account_time(), holders) : 0;
+}
+
+void charge_lock_wait(std::uint64_t owed) {
+  Thread* thread = culprit_rt_thread.counted ? this_thread() : nullptr;
+  if (thread == nullptr) {
+    left_behind[static_cast<std::size_t>(ThreadTotal::lock_unborne)].fetch_add(owed,
+                                                                               std::memory_order_relaxed);
+    return;
+  }
+  Blame& blame = thread->blame;
+  blame.lock_caused += owed;
+  std::uint64_t charged = owed;
+  if (owed < kChargedAtOnce) {
+    blame.lock_pending += owed;
+    if (blame.lock_pending < kChargedAtOnce) return;
+    charged = kChargedAtOnce;
+    blame.lock_pending -= charged;
+  }
+  const int error = errno;
+  charge_here(thread, charged);
+  errno = error;
+}
+
+}  // namespace culprit::runtime
+
+using culprit::runtime::Activity;
+
+std::uint8_t culprit_rt_begin_wait(std::uint8_t kind) {
+  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
+  if (thread == nullptr) return static_cast<std::uint8_t>(Activity::none);
+  culprit::runtime::Account& account = thread->blame.account;
+  Activity before = account.activity;
+  // This mark is the outermost one: a longjmp left another behind.
+  if (account.marked && before != Activity::none) before = Activity::works;
+  if (before == Activity::works) {
+    account.marked = true;
+    culprit::runtime::turn_to(thread, culprit::runtime::activity_of(kind));
+  }
+  return static_cast<std::uint8_t>(before);
+}
+
+void culprit_rt_end_wait(std::uint8_t before) {
+  culprit::runtime::Thread* thread = culprit::runtime::this_thread();
+  if (thread == nullptr || before == static_cast<std::uint8_t>(Activity::none)) return;
+  culprit::runtime::turn_to(thread, static_cast<Activity>(before));
+}

@@ -1,0 +1,230 @@
+"""Truth: who idles because of whom within a process. What each function makes other threads wait is what the program's own
+log says, with libgomp and libomp, POSIX threads and their locks; what is caused, and what nobody caused, is what was
+idle, to the ns; and the report names the cause."""
+
+import collections
+import re
+import shutil
+import sys
+import unittest
+
+import harness
+from against_logs import OPTIONS, tolerance
+
+sys.path.insert(0, str(harness.TRUTH))
+import thread_blame  # noqa: E402
+
+REPETITIONS = 12
+SHARE = 0.05  # of what is caused in all
+
+
+def bare(name):
+    """A function's name without namespace, module, parameters and what a compiler made of it."""
+    return re.split(r"::", name.replace("(anonymous namespace)", ""))[-1].split(" [")[0].split("(")[0]
+
+
+class Blame(harness.Workspace):
+    def measure_scenario(self, scenario, program="truth_thread_blame", policy="passive", threads=4):
+        if not (harness.PROGRAMS / program).exists():
+            self.skipTest(f"{program} was not built: there is no clang with libomp")
+        environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY=policy)
+        directory = self.here / "run"
+        arguments = [self.here, REPETITIONS, scenario, threads]
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, harness.PROGRAMS / program, *arguments], env=environment)
+        self.database = self.merge(directory)
+        self.lines = thread_blame.read(self.here / "blame.log")
+        self.report = harness.viewer_json(self.database, "report")
+
+    def by_function(self, metric):
+        """Inclusive, of the outermost procedures of each name."""
+        found = collections.Counter()
+        view = harness.viewer_json(self.database, "view", "calling-context", "--metrics", f"{metric}:sum (I)")
+
+        def visit(node, around):
+            frame = node["frame"]
+            if frame["kind"] in ("procedure", "inlined"):
+                name = bare(frame["name"])
+                if name not in around:
+                    found[name] += node["values"].get(f"{metric}:sum (I)", 0)
+                around = around | {name}
+            for child in node["children"]:
+                visit(child, around)
+
+        for root in view["roots"]:
+            visit(root, frozenset())
+        return found
+
+    def check_sums(self):
+        causes = self.report["thread_causes"]
+        self.assertAlmostEqual(causes["idle_s"], causes["caused_s"] + causes["unborne_s"], delta=1e-3 + 2e-3 * causes["idle_s"])
+        self.assertAlmostEqual(causes["lock_waited_s"], causes["lock_caused_s"] + causes["lock_unborne_s"],
+                               delta=1e-3 + 2e-3 * causes["lock_waited_s"])  # fmt: skip
+
+    def check_metric(self, metric, least, most):
+        """Each function within bounds, but for a share of all that is caused."""
+        found, whole = self.by_function(metric), sum(least.values())
+        self.assertGreater(whole, 0.1, "too little to measure")
+        for function, seconds in most.items():
+            allowed = max(SHARE * whole, tolerance(seconds, REPETITIONS))
+            told = f"{function}: {dict(found)}, {dict(least)}, {dict(most)}"
+            self.assertGreaterEqual(found[function], least[function] - allowed, told)
+            self.assertLessEqual(found[function], seconds + allowed, told)
+        self.check_sums()
+
+    def check_idleness(self, scenario, most, **options):
+        self.measure_scenario(scenario, **options)
+        truth = thread_blame.idleness(self.lines)
+        self.check_metric("idleness-caused", truth, truth)
+        # Where nothing else sleeps, sleeping is its caller's own, and the innermost code that is.
+        ends = [[bare(frame["name"]) for frame in cause["path"]] for cause in self.report["thread_causes"]["idleness"]]
+        named = [names[-2 if names[-1] == "truth_sleep" else -1] for names in (list(filter(None, path)) for path in ends)]
+        self.assertIn(most, named)
+
+    def check_overhead(self, **options):
+        """Nearly all of the loop's time is the run-time library's: what it gives out is nothing."""
+        self.measure_scenario("overhead", **options)
+        loops = [1e-9 * (line.end - line.begin) for line in self.lines if line.what == "overhead"]
+        found = self.by_function("thread-overhead")["many_iterations"]
+        allowed = max(SHARE * sum(loops), tolerance(sum(loops), REPETITIONS))
+        self.assertGreater(found, 0.5 * sum(loops) - allowed)
+        self.assertLess(found, sum(loops) + allowed)
+
+    def check_locks(self, scenario, most, **options):
+        self.measure_scenario(scenario, **options)
+        least, largest = thread_blame.lock_waits(self.lines)
+        self.check_metric("lock-wait-caused", least, largest)
+        # On a busy machine the log may have another come first, or leave open which.
+        paths = [[bare(frame["name"]) for frame in cause["path"]] for cause in self.report["thread_causes"]["locks"]]
+        self.assertTrue(any(most in path for path in paths), paths)
+        first = {function for function, seconds in largest.items() if 1.05 * seconds >= max(least.values())}
+        self.assertTrue(first.intersection(paths[0]), (paths, least, largest))
+
+
+class Gomp(Blame):
+    def test_serial_section_under_a_pool(self):
+        self.check_idleness("serial", "assemble")
+        text = harness.run([harness.VIEWER, self.database, "report"]).stdout
+        self.assertRegex(" ".join(text.split()), r"idle \d+ % of their time, \d+ % of that while the main thread is in assemble at thread_blame.c:\d+ \(serial\)")
+        text = harness.run([harness.VIEWER, self.database, "blame"]).stdout
+        self.assertRegex(" ".join(text.split()), r"work in this code \(idleness-caused\).* assemble")
+
+    def test_a_late_thread(self):
+        self.check_idleness("barrier", "late_part")
+
+    def test_few_and_many_threads(self):
+        for threads in (2, 8):
+            with self.subTest(threads):
+                shutil.rmtree(self.here / "run", ignore_errors=True)
+                (self.here / "run.db").unlink(missing_ok=True)
+                self.check_idleness("serial", "assemble", threads=threads)
+
+    def test_spinning(self):
+        self.check_idleness("barrier", "late_part", policy="active")
+
+    def test_a_team_within_a_team(self):
+        self.check_idleness("nested", "inner_long")
+
+    def test_a_long_task(self):
+        self.check_idleness("tasks", "long_task")
+
+    def test_the_last_part_of_a_loop(self):
+        self.check_idleness("dynamic", "iteration")
+        loops = [cause["loop"] for cause in self.report["thread_causes"]["idleness"]]
+        self.assertTrue(any(loops), "uneven iterations are their loop's")
+        text = harness.run([harness.VIEWER, self.database, "report"]).stdout
+        self.assertRegex(" ".join(text.split()), r"the loop at thread_blame.c:\d+ in run_loop .*\(uneven iterations\)")
+
+    def test_iterations_in_order(self):
+        self.check_idleness("ordered", "in_order")
+
+    def test_giving_out_iterations(self):
+        self.check_overhead()
+
+    def test_critical_sections(self):
+        self.check_locks("critical", "enter_long")
+
+
+class Posix(Blame):
+    def test_a_pool_without_work(self):
+        self.check_idleness("pool", "produce")
+
+    def test_a_contended_mutex(self):
+        self.check_locks("lock", "long_section")
+
+
+class Fortran(Blame):
+    def test_serial_section_under_a_pool(self):
+        self.check_idleness("fortran", "update", program="truth_thread_blame_fortran")
+
+
+class Cpp(Blame):
+    program = "truth_thread_blame_cpp"
+
+    def test_a_pool_without_work(self):
+        self.check_idleness("pool", "prepare", program=self.program)
+
+    def test_a_pool_of_tbb_without_work(self):
+        self.check_idleness("tbb", "prepare", program=self.program)
+
+    def test_a_contended_mutex(self):
+        self.check_locks("cpp", "hold_long", program=self.program)
+
+    def test_a_contended_mutex_of_c11(self):
+        self.check_locks("c11", "hold_long_c11", program=self.program)
+
+
+class Hybrid(harness.UnderBothMpis, Blame):
+    """While the main thread waits in MPI its workers' idleness is that call's; MPI's blame says what it waits for."""
+
+    def check(self, mpi):
+        environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY="passive")
+        program = harness.PROGRAMS / f"truth_thread_blame_mpi.{mpi}"
+        directory = self.measure(mpi, 2, program, self.here, 2 * REPETITIONS, options=OPTIONS, env=environment)
+        self.database = self.merge(directory)
+        self.report = harness.viewer_json(self.database, "report")
+        truth = collections.Counter()
+        for rank in range(2):
+            truth += thread_blame.idleness(thread_blame.read(self.here / f"blame-{rank}.log"))
+        self.check_metric("idleness-caused", truth, truth)
+        causes = self.report["thread_causes"]["idleness"]
+        (waits,) = [cause for cause in causes if "MPI_Barrier" in harness.names(cause["path"])]
+        self.assertIn("late_part", harness.names(waits["awaits"]))
+        text = " ".join(harness.run([harness.VIEWER, self.database, "report"]).stdout.split())
+        self.assertRegex(text, r"main threads are in MPI_Barrier for late_part .*\(rank 1\)")
+
+
+class Omp(Blame):
+    """By libomp, compiled by clang."""
+
+    program = "truth_thread_blame_clang"
+
+    def test_serial_section_under_a_pool(self):
+        self.check_idleness("serial", "assemble", program=self.program)
+
+    def test_a_late_thread(self):
+        self.check_idleness("barrier", "late_part", program=self.program)
+
+    def test_a_late_thread_of_many(self):
+        self.check_idleness("barrier", "late_part", program=self.program, threads=8)
+
+    def test_a_team_within_a_team(self):
+        self.check_idleness("nested", "inner_long", program=self.program)
+
+    def test_a_long_task(self):
+        self.check_idleness("tasks", "long_task", program=self.program)
+
+    def test_the_last_part_of_a_loop(self):
+        self.check_idleness("dynamic", "iteration", program=self.program)
+
+    def test_iterations_in_order(self):
+        self.check_idleness("ordered", "in_order", program=self.program)
+
+    def test_giving_out_iterations(self):
+        self.check_overhead(program=self.program)
+
+    def test_critical_sections(self):
+        self.check_locks("critical", "enter_long", program=self.program)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+#include "runtime/teams/lock_queue.hpp"
+
+#include <array>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using namespace culprit::runtime;
+
+const int lock = 0;
+
+TEST_CASE("who gives a lock back bears what others waited for it") {
+  locks::forget();
+  CHECK_FALSE(locks::anybody_waits());
+  const auto first = locks::enter(&lock, 1'000);
+  const auto second = locks::enter(&lock, 1'500);
+  CHECK(locks::anybody_waits());
+  CHECK(locks::settle(&lock, 2'000, 1) == 1'000 + 500);
+  CHECK(locks::leave(first, 2'010, true) == 10);  // from hand to hand
+  CHECK(locks::settle(&lock, 2'400, 1) == 400);   // of the second alone
+  CHECK(locks::leave(second, 2'400, true) == 0);
+  CHECK_FALSE(locks::anybody_waits());
+  CHECK(locks::settle(&lock, 3'000, 1) == 0);
+}
+
+TEST_CASE("a waiter that gives up leaves its wait to the holder") {
+  locks::forget();
+  const auto first = locks::enter(&lock, 100);
+  const auto second = locks::enter(&lock, 200);
+  CHECK(locks::leave(first, 300, false) == 0);
+  CHECK(locks::settle(&lock, 500, 1) == 200 + 300);
+  CHECK(locks::leave(second, 600, false) == 100);  // the last: nobody settles that
+}
+
+TEST_CASE("readers share what a writer waits") {
+  locks::forget();
+  const auto writer = locks::enter(&lock, 0);
+  CHECK(locks::settle(&lock, 900, 3) == 300);
+  CHECK(locks::settle(&lock, 1'000, 2) == 350);
+  CHECK(locks::settle(&lock, 1'000, 1) == 350);
+  CHECK(locks::leave(writer, 1'005, true) == 5);
+}
+
+TEST_CASE("locks do not mix, and those that nobody waits for make room") {
+  locks::forget();
+  std::vector<int> locks_of(20'000);
+  for (int round = 0; round < 2; ++round) {
+    for (const int& each : locks_of) {
+      const auto waiter = locks::enter(&each, 10);
+      REQUIRE(waiter.queued);
+      CHECK(locks::settle(&each, 20, 1) == 10);
+      CHECK(locks::leave(waiter, 20, true) == 0);
+    }
+  }
+  const auto one = locks::enter(&locks_of[0], 10), other = locks::enter(&locks_of[1], 10);
+  CHECK(locks::settle(&locks_of[0], 30, 1) == 20);
+  CHECK(locks::settle(&locks_of[1], 40, 1) == 30);
+  locks::leave(one, 40, true);
+  locks::leave(other, 40, true);
+}
+
+TEST_CASE("threads that want a lock are counted") {
+  locks::forget();
+  CHECK(locks::want(&lock) == 0);
+  CHECK(locks::want(&lock) == 1);
+  locks::unwant(&lock);
+  locks::unwant(&lock);
+  locks::unwant(&lock);  // it was taken before anybody counted
+  CHECK(locks::want(&lock) == 0);
+  locks::forget();
+}
+
+}  // namespace

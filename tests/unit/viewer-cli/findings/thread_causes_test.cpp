@@ -1,0 +1,122 @@
+#include "findings/thread_causes.hpp"
+
+#include "text/prose.hpp"
+#include "viewer-cli/run.hpp"
+#include "views/sample_experiment.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using views::testing::SampleExperiment;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+enum : std::uint32_t { kTime, kIdleness, kCaused, kLockCaused, kIdle, kUnborne, kLockWaited, kLockUnborne };
+
+/// A main thread that assembles alone, and with three workers runs a loop; of these one works longest.
+struct Team {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "lock-wait-caused", "idleness-counted",
+                           "idleness-unborne", "lock-wait-counted", "lock-wait-unborne"}};
+  ContextId assemble, loop, section;
+
+  /// `idle`: what each worker says that it idled.
+  explicit Team(std::uint64_t idle = 65 * kSecond) {
+    const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+    const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+    const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+    assemble = sample.add(main, {ContextKind::procedure, "assemble", "a.c", 10});
+    const ContextId at_assemble = sample.add(assemble, {ContextKind::statement, "", "a.c", 12});
+    const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+    const ContextId region = sample.add(root, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
+    loop = sample.add(region, {ContextKind::loop, "", "a.c", 21});
+    const ContextId cell = sample.add(loop, {ContextKind::procedure, "cell", "a.c", 30});
+    const ContextId at_cell = sample.add(cell, {ContextKind::statement, "", "a.c", 32});
+    section = sample.add(loop, {ContextKind::procedure, "section", "a.c", 40});
+    const ContextId at_section = sample.add(section, {ContextKind::statement, "", "a.c", 41});
+    sample.add_location(-1, 0, mains);
+    sample.set(at_assemble, kTime, 0, 50 * kSecond);
+    sample.set(at_assemble, kCaused, 0, 148 * kSecond);
+    for (std::uint32_t worker = 1; worker <= 3; ++worker) {
+      sample.add_location(-1, worker, workers);
+      sample.set(at_cell, kTime, worker, 60 * kSecond);
+      sample.set(at_cell, kCaused, worker, worker == 1 ? 40 * kSecond : kSecond);
+      sample.set(at_section, kTime, worker, 10 * kSecond);
+      sample.set(at_section, kLockCaused, worker, 9 * kSecond);
+      sample.set(0, kIdle, worker, idle);
+      sample.set(0, kLockWaited, worker, 10 * kSecond);
+      sample.set(0, kLockUnborne, worker, kSecond);
+    }
+    sample.set(0, kUnborne, 0, 5 * kSecond);
+    sample.finish();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Code that makes threads idle is named, and whether it is serial or a loop's iterations") {
+  const Team team;
+  const views::Figures figures(team.sample);
+  const ThreadCauses causes = find_thread_causes(figures);
+  CHECK(causes.idle_s == Approx(195));
+  CHECK(causes.caused_s == Approx(190));
+  CHECK(causes.unborne_s == Approx(5));
+  REQUIRE(causes.idleness.size() == 2);
+  CHECK(causes.idleness[0].context == team.assemble);
+  CHECK(causes.idleness[0].serial);
+  CHECK(causes.idleness[0].caused_s == Approx(148));
+  CHECK(causes.idleness[1].loop == team.loop);
+  CHECK_FALSE(causes.idleness[1].serial);
+  REQUIRE(causes.locks.size() == 1);
+  CHECK(causes.locks[0].context == team.section);
+  const std::vector<std::string> phrases = thread_cause_phrases(figures, 260, 60, false);
+  REQUIRE(phrases.size() == 2);
+  CHECK(wrap(phrases[0], 1000) ==
+        "The gomp_thread_start threads idle 93 % of their time, 76 % of that while the main thread is in "
+        "assemble at a.c:10 "
+        "(serial) and 22 % while gomp_thread_start threads are in the loop at a.c:21 in sweep [OpenMP region "
+        "0] (uneven "
+        "iterations).");
+  CHECK(wrap(phrases[1], 1000) ==
+        "Threads wait for locks 12 % of the time, 90 % of that because of locks that are held in section at "
+        "a.c:40.");
+}
+
+TEST_CASE("Of a killed process, whose threads did not say how long they idled, parts are of what is known") {
+  const Team team(kSecond);
+  const views::Figures figures(team.sample);
+  CHECK(find_thread_causes(figures).idle_s == Approx(195));
+  CHECK(thread_cause_phrases(figures, 260, 60, false).front().find(keep("76 %")) != std::string::npos);
+}
+
+TEST_CASE("Nothing is said of threads where there were none") {
+  SampleExperiment sample{{"REALTIME", "idleness"}};
+  sample.add_role("main");
+  sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  sample.add_location(-1, 0, 0);
+  sample.finish();
+  const views::Figures figures(sample);
+  CHECK(thread_cause_phrases(figures, 10, 60, false).empty());
+  CHECK(find_thread_causes(figures).idleness.empty());
+}
+
+TEST_CASE("What makes threads idle is in blame, suspects and json, too") {
+  const Team team;
+  for (const char* command : {"blame", "suspects"}) {
+    const std::string text = run(team.sample, {command});
+    CHECK(text.find("(idleness-caused)") != std::string::npos);
+    CHECK(text.find("assemble") != std::string::npos);
+    CHECK(text.find("(lock-wait-caused)") != std::string::npos);
+  }
+  const auto report = nlohmann::json::parse(run(team.sample, {"report", "--format", "json"}));
+  const auto& causes = report["thread_causes"];
+  CHECK(causes["idleness"][0]["serial"] == true);
+  CHECK(causes["idleness"][0]["path"].back()["name"] == "assemble");
+  CHECK(causes["idleness"][1]["loop"].back()["line"] == 21);
+  CHECK(causes["locks"][0]["caused_s"] == Approx(27));
+}
+
+}  // namespace culprit::viewer::testing

@@ -1,0 +1,348 @@
+// Names the code that makes threads idle, or wait for locks: from the root of each role's calls down, to the
+// innermost procedures that hold a good part of what is caused; what is left stays with their caller. Not
+// named are run-time libraries, which nobody can change, and procedures that others call as well: not the
+// copying is to blame but who copies. Where the code is a call
+// of MPI, the blame of that call's waiting says what it waits for: the deepest balanced ancestor with blame
+// of its own, and the suspect below that.
+#include "findings/thread_causes.hpp"
+
+#include "findings/phrases.hpp"
+#include "findings/suspect_names.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+#include "views/column.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+
+constexpr double kNsPerSecond = 1e9;
+constexpr double kGoodPart = 0.1;       // of what is caused in all: what is named by itself
+constexpr double kWorthTelling = 0.01;  // of the run
+constexpr double kRest = 0.2;           // of that: what is left to a caller, that is worth a place
+constexpr double kOwnPart = 0.8;        // of a procedure's time: it is its caller's own
+constexpr double kSerial = 0.75;        // of the other threads: all idle but for what teams cost
+constexpr std::size_t kNamed = 2;
+
+/// The sum over roles of what is counted at no place in particular.
+double sum_of(const views::Figures& figures, const char* name) {
+  const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), name);
+  if (!metric) return 0;
+  double sum = 0;
+  for (std::uint32_t role = 0; role < figures.experiment().roles.size(); ++role)
+    sum += static_cast<double>(figures.context(role, *metric, 0, true).sum);
+  return sum / kNsPerSecond;
+}
+
+bool is_procedure(ContextKind kind) {
+  return kind == ContextKind::procedure || kind == ContextKind::inlined || kind == ContextKind::region;
+}
+
+/// Whether a call of MPI that waits: what it waits for is blamed elsewhere.
+bool is_mpi_wait(const database::Contents& experiment, ContextId context) {
+  const database::Context& scope = experiment.contexts[context];
+  return (scope.flags & database::kFrontier) != 0 && is_procedure(scope.kind) &&
+         label(views::frame_of(experiment, scope)).starts_with("MPI_");
+}
+
+/// Finds the code that causes most, role by role.
+class Descent {
+ public:
+  Descent(const views::Figures& figures, std::uint32_t metric, double whole_s)
+      : figures_(figures),
+        experiment_(figures.experiment()),
+        metric_(metric),
+        time_(views::metric_named(experiment_, "REALTIME")),
+        least_s_(kGoodPart * whole_s) {}
+
+  std::vector<ThreadCause> run() {
+    for (role_ = 0; role_ < experiment_.roles.size(); ++role_) {
+      const double all = value(0);
+      if (all > 0) go_down(0, database::kNone, all);
+    }
+    std::ranges::stable_sort(found_, std::ranges::greater(), &ThreadCause::caused_s);
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] double value(ContextId context) const {
+    return static_cast<double>(figures_.context(role_, metric_, context, true).sum) / kNsPerSecond;
+  }
+  [[nodiscard]] double time(ContextId context) const {
+    double sum = 0;
+    for (std::uint32_t role = 0; time_ && role < experiment_.roles.size(); ++role)
+      sum += static_cast<double>(figures_.context(role, *time_, context, true).sum);
+    return sum;
+  }
+
+  /// Code that the user wrote or chose, and can change.
+  [[nodiscard]] bool can_be_named(ContextId context) const {
+    const database::Context& scope = experiment_.contexts[context];
+    if (!is_procedure(scope.kind) || (scope.flags & (database::kRunTime | database::kStartUp)) != 0)
+      return false;
+    const std::string_view module = views::base_name(views::frame_of(experiment_, scope).module);
+    static constexpr std::array kOthers = {"libc.", "libc-", "ld-linux", "libgomp", "libomp", "libiomp"};
+    return std::ranges::none_of(kOthers, [&](const char* other) { return module.starts_with(other); });
+  }
+
+  /// The nearest procedure around `context` that can be named; kNone: there is none.
+  [[nodiscard]] ContextId caller_of(ContextId context) const {
+    ContextId at = experiment_.contexts[context].parent;
+    while (at != database::kNone && !can_be_named(at)) at = experiment_.contexts[at].parent;
+    return at;
+  }
+
+  /// Whether most of the time of the procedure at `context` is spent for other callers than the procedure
+  /// `around`: then it is a tool of many, and who used it is to be named.
+  [[nodiscard]] bool is_shared(ContextId context, ContextId around) const {
+    if (around == database::kNone) return false;
+    const std::uint32_t number = experiment_.procedures.of_context(context);
+    const std::uint32_t caller = experiment_.procedures.of_context(around);
+    if (number == database::kNone || caller == database::kNone) return false;
+    double all = 0, own = 0;
+    for (ContextId at = 0; at < experiment_.contexts.size(); ++at) {
+      if (experiment_.procedures.of_context(at) != number) continue;
+      const ContextId by = caller_of(at);
+      if (by == database::kNone) continue;  // a thread's first procedure, or that of a team
+      const double here = time(at);
+      all += here;
+      if (experiment_.procedures.of_context(by) == caller) own += here;
+    }
+    return own < kOwnPart * all;
+  }
+
+  /// `around`: the procedure at `context`, or kNone where none above it can be named.
+  void go_down(ContextId context, ContextId around, double caused_s) {
+    const double left = caused_s - go_below(context, around);
+    const bool good = left >= least_s_ || (around != database::kNone && left >= kRest * least_s_);
+    if (good) found_.push_back({.context = context, .role = role_, .caused_s = left});
+  }
+
+  /// Names what it can below `context`, through code that it cannot name. Returns how much that caused.
+  double go_below(ContextId context, ContextId around) {
+    double named_s = 0;
+    for (ContextId below = context + 1; below < experiment_.contexts[context].end;
+         below = experiment_.contexts[below].end) {
+      const double part = value(below);
+      if (part < least_s_ || experiment_.contexts[below].kind == ContextKind::statement) continue;
+      if (is_mpi_wait(experiment_, below)) {
+        found_.push_back({.context = below, .role = role_, .caused_s = part});
+        named_s += part;
+      } else if (!can_be_named(below)) {
+        named_s += go_below(below, around);
+      } else if (!is_shared(below, around)) {
+        go_down(below, below, part);
+        named_s += part;
+      }
+    }
+    return named_s;
+  }
+
+  const views::Figures& figures_;
+  const database::Contents& experiment_;
+  std::uint32_t metric_;
+  std::optional<std::uint32_t> time_;
+  double least_s_;
+  std::uint32_t role_ = 0;
+  std::vector<ThreadCause> found_;
+};
+
+/// The loop around `context` in the body of a parallel region, the outermost one; kNone: there is none.
+ContextId loop_of_region(const database::Contents& experiment, ContextId context) {
+  ContextId loop = database::kNone;
+  for (ContextId at = context; at != database::kNone; at = experiment.contexts[at].parent) {
+    const database::Context& scope = experiment.contexts[at];
+    if (scope.kind == ContextKind::loop) loop = at;
+    if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) continue;
+    if (label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos) return loop;
+    loop = database::kNone;
+  }
+  return database::kNone;
+}
+
+/// Adds to causes what is known of their code beside how much it caused.
+class Explanation {
+ public:
+  explicit Explanation(const views::Figures& figures)
+      : figures_(figures),
+        experiment_(figures.experiment()),
+        time_(views::metric_named(experiment_, "REALTIME")),
+        blamed_(find_blamed(figures)) {
+    for (const database::Role& role : experiment_.roles) {
+      threads_ += role.threads;
+      if (role.name == "main") processes_ += role.threads;
+    }
+  }
+
+  void add_to(ThreadCause& cause) const {
+    if (is_mpi_wait(experiment_, cause.context)) {
+      cause.awaits = awaited(cause);
+      return;
+    }
+    const database::FlatId flat = experiment_.contexts[cause.context].flat;
+    if (flat != database::kNone && figures_.flat_presence(flat, std::nullopt).observers > 1)
+      cause.loop = loop_of_region(experiment_, cause.context);
+    if (!time_ || processes_ == 0 || threads_ <= processes_) return;
+    const double others = static_cast<double>(threads_ - processes_) / static_cast<double>(processes_);
+    const auto ns = static_cast<double>(figures_.context(cause.role, *time_, cause.context, true).sum);
+    cause.serial = cause.caused_s >= kSerial * others * ns / kNsPerSecond;
+  }
+
+ private:
+  [[nodiscard]] const database::Suspect* awaited(const ThreadCause& cause) const {
+    for (ContextId at = cause.context; at != database::kNone; at = experiment_.contexts[at].parent) {
+      for (const Blamed& blamed : blamed_) {
+        if (blamed.context != at || blamed.role != cause.role) continue;
+        const std::vector<Charged> charged = suspects_below(experiment_, blamed);
+        return charged.empty() ? nullptr : charged.front().suspect;
+      }
+    }
+    return nullptr;
+  }
+
+  const views::Figures& figures_;
+  const database::Contents& experiment_;
+  std::optional<std::uint32_t> time_;
+  std::vector<Blamed> blamed_;
+  std::uint64_t threads_ = 0, processes_ = 0;
+};
+
+/// Several paths to one procedure are one cause, for a sentence.
+struct NamedCause {
+  std::string name;
+  std::uint32_t role;
+  double caused_s;
+};
+
+/// `assemble at a.c:12 (serial)`, `the loop at a.c:12 in sweep`, `MPI_Recv for smooth at b.c:7 (rank 3)`.
+std::string name_of_cause(const views::Figures& figures, const ThreadCause& cause, std::size_t width,
+                          bool unicode) {
+  const database::Contents& experiment = figures.experiment();
+  if (is_mpi_wait(experiment, cause.context)) {
+    std::string name = procedure_name(experiment, cause.context, width, unicode);
+    if (cause.awaits == nullptr) return name;
+    return name + " for " + name_of(experiment, suspect_names(experiment, width, unicode), *cause.awaits) +
+           " (" + threads_phrase(experiment, cause.awaits->locations) + ')';
+  }
+  const bool loop = cause.loop != database::kNone;
+  std::string name = scope_phrase(experiment, loop ? cause.loop : cause.context, true, width, unicode);
+  if (loop) return name + " (uneven iterations)";
+  return cause.serial ? name + " (serial)" : name;
+}
+
+std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector<ThreadCause>& causes,
+                                std::size_t width, bool unicode) {
+  std::vector<NamedCause> named;
+  for (const ThreadCause& cause : causes) {
+    const std::string name = name_of_cause(figures, cause, width, unicode);
+    const auto same = std::ranges::find_if(
+        named, [&](const NamedCause& each) { return each.name == name && each.role == cause.role; });
+    if (same != named.end()) {
+      same->caused_s += cause.caused_s;
+    } else {
+      named.push_back({name, cause.role, cause.caused_s});
+    }
+  }
+  std::ranges::stable_sort(named, std::ranges::greater(), &NamedCause::caused_s);
+  return named;
+}
+
+/// `the main thread is in`, `main threads are in`, `gomp_thread_start threads are in`.
+std::string who_is_in(const database::Contents& experiment, std::uint32_t role) {
+  if (experiment.roles[role].threads == 1 && experiment.roles[role].name == "main")
+    return "the main thread is in ";
+  return role_phrase(experiment, role) + " are in ";
+}
+
+std::string part(double part_s, double whole_s) {
+  return keep(round_percent(std::min(1.0, part_s / whole_s)));
+}
+
+/// The roles that idle most, and how much of their time.
+std::string who_idles(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const auto metric = views::metric_named(experiment, "idleness-counted");
+  const auto time = views::metric_named(experiment, "REALTIME");
+  if (!metric || !time) return {};
+  double most = 0, share = 0;
+  std::uint32_t who = 0;
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    const auto idle = static_cast<double>(figures.context(role, *metric, 0, true).sum);
+    const auto all = static_cast<double>(figures.context(role, *time, 0, true).sum);
+    if (idle <= most || all <= 0) continue;
+    most = idle;
+    share = idle / all;
+    who = role;
+  }
+  if (most <= 0) return {};
+  const bool lone = experiment.roles[who].threads == 1 && experiment.roles[who].name == "main";
+  return (lone ? "The main thread idles " : "The " + role_phrase(experiment, who) + " idle ") +
+         keep(round_percent(std::min(1.0, share))) + (lone ? " of its time" : " of their time");
+}
+
+}  // namespace
+
+ThreadCauses find_thread_causes(const views::Figures& figures) {
+  ThreadCauses causes;
+  causes.caused_s = sum_of(figures, "idleness-caused");
+  causes.unborne_s = sum_of(figures, "idleness-unborne");
+  causes.lock_caused_s = sum_of(figures, "lock-wait-caused");
+  causes.lock_unborne_s = sum_of(figures, "lock-wait-unborne");
+  // Threads of a killed process that slept did not come to say how long; others noted what they caused.
+  causes.idle_s = std::max(sum_of(figures, "idleness-counted"), causes.caused_s + causes.unborne_s);
+  causes.lock_waited_s =
+      std::max(sum_of(figures, "lock-wait-counted"), causes.lock_caused_s + causes.lock_unborne_s);
+  const database::Contents& experiment = figures.experiment();
+  if (causes.caused_s > 0)
+    causes.idleness =
+        Descent(figures, *views::metric_named(experiment, "idleness-caused"), causes.caused_s).run();
+  if (!causes.idleness.empty()) {
+    const Explanation explanation(figures);
+    for (ThreadCause& cause : causes.idleness) explanation.add_to(cause);
+  }
+  if (causes.lock_caused_s > 0)
+    causes.locks =
+        Descent(figures, *views::metric_named(experiment, "lock-wait-caused"), causes.lock_caused_s).run();
+  return causes;
+}
+
+std::vector<std::string> thread_cause_phrases(const views::Figures& figures, double total_s,
+                                              std::size_t width, bool unicode) {
+  const database::Contents& experiment = figures.experiment();
+  const ThreadCauses causes = find_thread_causes(figures);
+  std::vector<std::string> phrases;
+  const auto while_in = [&](const std::vector<ThreadCause>& list, double whole_s) {
+    std::vector<std::string> parts;
+    for (const NamedCause& cause : by_name(figures, list, width, unicode)) {
+      if (parts.size() == kNamed || (!parts.empty() && cause.caused_s < kGoodPart * whole_s)) break;
+      parts.push_back(part(cause.caused_s, whole_s) + (parts.empty() ? " of that" : "") + " while " +
+                      who_is_in(experiment, cause.role) + cause.name);
+    }
+    return enumerate(parts);
+  };
+  if (causes.idle_s >= kWorthTelling * total_s && !causes.idleness.empty()) {
+    if (const std::string who = who_idles(figures); !who.empty())
+      phrases.push_back(who + ", " + while_in(causes.idleness, causes.idle_s) + '.');
+  }
+  if (causes.lock_waited_s >= kWorthTelling * total_s && !causes.locks.empty()) {
+    std::vector<std::string> holders;
+    for (const NamedCause& cause : by_name(figures, causes.locks, width, unicode)) {
+      if (holders.size() == kNamed || (!holders.empty() && cause.caused_s < kGoodPart * causes.lock_waited_s))
+        break;
+      holders.push_back(part(cause.caused_s, causes.lock_waited_s) + (holders.empty() ? " of that" : "") +
+                        " because of locks that are held in " + cause.name);
+    }
+    phrases.push_back("Threads wait for locks " + keep(round_percent(causes.lock_waited_s / total_s)) +
+                      " of the time, " + enumerate(holders) + '.');
+  }
+  return phrases;
+}
+
+}  // namespace culprit::viewer
