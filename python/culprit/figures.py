@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from .metrics import Blame, Column, main_metric
 from .parts import Part
-from .scopes import FILE, MODULE, NONE, PROCEDURE, ROOT, STATEMENT, Scope, outermost
+from .scopes import CALL, FILE, INLINED, LOOP, MODULE, NONE, PROCEDURE, ROOT, STATEMENT, Scope, outermost
 from .summaries import NOTHING, Accumulator, accumulated
 
 if TYPE_CHECKING:
     from .database import Database
 
 Values = Dict[int, int]  # by scope
+Contexts = Any  # scopes by number
 FIELDS = {"count": 1, "sum": 2, "mean": 2}  # of an accumulator that a statistic needs
-WHOLE_EXTENT = (PROCEDURE, FILE, MODULE, ROOT)
+NESTED = (LOOP, INLINED)  # scopes within a procedure frame that hold statements and calls
 
 
 class BlameRows:
@@ -106,17 +107,10 @@ def spread(database: "Database", own: Values) -> Dict[Tuple[bool, bool], Values]
         if not value:
             continue
         inclusive[context] += value
-        owner = scopes[context].parent if scopes[context].kind == STATEMENT and context else context
-        procedure = contexts.inside(context, (PROCEDURE,))
-        for scope in {context, owner} | ({procedure} if procedure is not None else set()):
+        for scope in (context, *exclusive_owners(scopes, context)):
             exclusive[scope] = exclusive.get(scope, 0) + value
-        mine, around = scopes[context].flat, NONE if owner == context else scopes[owner].flat
-        scope = mine if mine != NONE else around
-        while scope != NONE:
-            fields = flat[scope]
-            if fields.kind in WHOLE_EXTENT or scope in (mine, around):
-                flat_exclusive[scope] = flat_exclusive.get(scope, 0) + value
-            scope = fields.parent
+        for scope in exclusive_flat(scopes, flat, context):
+            flat_exclusive[scope] = flat_exclusive.get(scope, 0) + value
     for context in sorted(scopes, reverse=True):
         if context:
             inclusive[scopes[context].parent] += inclusive[context]
@@ -225,14 +219,47 @@ class Figures:
         return self.per_thread(instances, metric, False)
 
 
+def exclusive_owners(contexts: Contexts, context: int) -> List[int]:
+    """Whose exclusive values what is recorded at a context adds to, besides its own (docs/algorithms.md 3): the loop or inlined
+    procedure that a statement or call stands in, and the frame around, of what is no callee of it."""
+    kind = contexts[context].kind
+    leaf = kind in (STATEMENT, CALL)
+    if not leaf and kind not in NESTED:
+        return []
+    scope, owners = contexts[context].parent, []
+    if leaf and contexts[scope].kind in NESTED:
+        owners.append(scope)
+    while contexts[scope].kind in NESTED:
+        scope = contexts[scope].parent
+    if contexts[scope].kind == PROCEDURE:
+        owners.append(scope)
+    return owners
+
+
+def exclusive_flat(contexts: Contexts, flat: Contexts, context: int) -> List[int]:
+    """The flat scopes whose exclusive values what is recorded at a context adds to: the innermost that it is an instance of or
+    stands in, the one around a statement, and procedure, file and module."""
+    while context != NONE and contexts[context].flat == NONE:
+        context = contexts[context].parent
+    if context == NONE:
+        return []
+    innermost = contexts[context].flat
+    around = flat[innermost].parent if flat[innermost].kind == STATEMENT else NONE
+    found, scope = [], innermost
+    while scope not in (NONE, 0):
+        if scope in (innermost, around) or flat[scope].kind not in NESTED:
+            found.append(scope)
+        scope = flat[scope].parent
+    return found
+
+
 def exclusive_part(database: "Database", context: int) -> List[int]:
-    """The contexts whose own values are the exclusive ones of `context`: to a procedure belongs everything but callees, to
-    other scopes their statements."""
-    part, below, fields = [context], context + 1, database.contexts[context]
-    while below < fields.end:
-        nested = database.contexts[below]
-        belongs = nested.kind == STATEMENT or (fields.kind == PROCEDURE and nested.kind != PROCEDURE)
+    """The contexts whose own values are the exclusive ones of `context`."""
+    contexts = database.contexts
+    part, below, end = [context], context + 1, contexts[context].end
+    while below < end:
+        belongs = context in exclusive_owners(contexts, below)
         if belongs:
             part.append(below)
-        below = below + 1 if belongs else nested.end
+        below = below + 1 if belongs and contexts[below].kind in NESTED else contexts[below].end
     return part

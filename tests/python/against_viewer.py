@@ -115,11 +115,10 @@ class Comparison:
             self.add_up(view, self.view(name, "--ranks", listed, view=view, metrics=metrics), metrics)
 
     def add_up(self, view, rows, metrics):
-        """The inclusive values per thread of all nodes are, in sum, what viewer-cli has. Not the exclusive ones: samples right at a
-        call site count for inlined code around it in sums, and not in values per thread, in viewer-cli itself."""
+        """The values per thread of all nodes are, in sum, what viewer-cli has."""
         for name in metrics:
             column = view.column(name)
-            for row in rows if column.statistic == "sum" and column.inclusive else ():
+            for row in rows if column.statistic == "sum" else ():
                 values = view._per_thread(view._find(row["id"]), column.metric, column.inclusive)
                 whole = sum(values) / column.divisor
                 self.test.assertTrue(math.isclose(whole, row[name], rel_tol=1e-12), f"{row['id']} {name}: {whole} and {row[name]}")
