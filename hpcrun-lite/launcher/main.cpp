@@ -121,6 +121,7 @@ int run(int argc, char** argv) {
   set("CULPRIT_RUN_ID", claim.run_id);
   set("CULPRIT_RANKS", options->ranks);
   set("CULPRIT_DELAY", options->delay ? "1" : "");
+  set("CULPRIT_FILES", options->files ? "1" : "");
   set("CULPRIT_TRACE", options->trace ? "1" : "");
   set("CULPRIT_TRACE_LIMIT", options->trace_limit);
   set("CULPRIT_QUIET", options->quiet ? "1" : "");

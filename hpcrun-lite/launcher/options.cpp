@@ -186,6 +186,7 @@ struct Given {
 };
 
 void read_environment(Options& options) {
+  options.files = is_set("CULPRIT_FILES");
   options.trace = is_set("CULPRIT_TRACE");
   options.output = environment("CULPRIT_OUTPUT");
   options.ranks = environment("CULPRIT_RANKS");
@@ -216,6 +217,8 @@ void declare_options(CLI::App& app, Options& options, Given& given) {
   app.add_option("--trace-limit", given.limit,
                  "Stop a process's time lines at this size, such as 500M; default 2G "
                  "(CULPRIT_TRACE_LIMIT)");
+  app.add_flag("--files", options.files,
+               "Say which files calls that read and write are about, by their names (CULPRIT_FILES)");
   app.add_flag("--delay", options.delay,
                "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");

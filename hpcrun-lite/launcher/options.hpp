@@ -12,6 +12,7 @@ struct Options {
   std::string output;  ///< empty: the default name
   std::string ranks;   ///< empty: all; checked
   bool delay = false;
+  bool files = false;
   bool trace = false;
   std::string trace_limit;  ///< bytes, checked; empty without a trace
   bool quiet = false;

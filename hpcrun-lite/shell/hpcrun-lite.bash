@@ -32,7 +32,7 @@ _hpcrun_lite() {
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--help --version -e --event -o --output --ranks -t --trace --trace-limit
-      --delay --list-events -q --quiet -v --verbose --' -- "$current")
+      --files --delay --list-events -q --quiet -v --verbose --' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -c -- "$current"; compgen -f -- "$current")
     compopt -o filenames 2>/dev/null # quotes what a shell would take for more than a name

@@ -14,28 +14,11 @@ std::string base_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// `__GI___libc_read` is `read`.
-std::string_view without_prefixes(std::string_view name) {
-  for (const std::string_view prefix : {"__GI_", "__libc_", "__"}) {
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-  }
-  return name;
-}
-
 /// The MPI library, or one of those that it is made of.
 bool is_of_mpi(std::string_view module) {
   static constexpr std::array<std::string_view, 7> kBegin = {"libmpi",    "libopen-", "libpmi", "libuc",
                                                              "libfabric", "libpsm",   "mca_"};
   return std::ranges::any_of(kBegin, [&](std::string_view begin) { return module.starts_with(begin); });
-}
-
-bool does_io(std::string_view name) {
-  static constexpr std::array<std::string_view, 31> kCalls = {
-      "read",   "write",   "pread",     "pwrite",    "pread64", "pwrite64", "readv",           "writev",
-      "preadv", "pwritev", "fsync",     "fdatasync", "syncfs",  "msync",    "sync_file_range", "open",
-      "open64", "openat",  "openat64",  "close",     "fopen",   "fopen64",  "fclose",          "fread",
-      "fwrite", "fflush",  "ftruncate", "rename",    "unlink",  "sendfile", "copy_file_range"};
-  return name.starts_with("MPI_File_") || std::ranges::find(kCalls, without_prefixes(name)) != kCalls.end();
 }
 
 }  // namespace
@@ -51,8 +34,7 @@ Procedure classify(const std::string& name, const std::string& module_path, cons
   procedure.setup = rule.frontier == merge::Frontier::setup;
   procedure.moves = rule.moves;
   procedure.library = merge::is_run_time_library(module_path) || is_of_mpi(procedure.module);
-  // A function of the program's may have such a name.
-  procedure.io = does_io(procedure.name) && (procedure.mpi || procedure.library);
+  procedure.io = rule.io || (rule.libc_io && merge::is_run_time_library(module_path));
   return procedure;
 }
 

@@ -36,6 +36,12 @@ inline Registers registers_of(const void* ucontext) noexcept {
           .context = ucontext};
 }
 
+/// The first argument of the function or system call that a signal interrupted, where nothing has overwritten
+/// it.
+inline std::uint64_t first_argument(const void* ucontext) noexcept {
+  return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(ucontext)->uc_mcontext.gregs[REG_RDI]);
+}
+
 /// The registers here and now, for a walk that starts in the calling function.
 [[gnu::always_inline]] inline Registers registers_here() noexcept {
   Registers here;

@@ -1,5 +1,7 @@
 #include "views/frame.hpp"
 
+#include "database/procedure_name.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -63,7 +65,7 @@ std::string label(const Frame& frame) {
     case ContextKind::module:
       return std::string(base_name(frame.module.empty() ? frame.name : frame.module));
     case ContextKind::region:
-      return "region " + std::string(frame.name);
+      return (database::file_of_region(frame.name).empty() ? "region " : "") + std::string(frame.name);
     case ContextKind::file: {
       const std::string_view file = base_name(frame.file.empty() ? frame.name : frame.file);
       return file.empty() ? "<unknown file>" : std::string(file);

@@ -41,7 +41,7 @@ class Frame(NamedTuple):
         if self.kind == "module":
             return base_name(self.module or self.name)
         if self.kind == "region":
-            return "region " + self.name
+            return self.name if self.name.startswith(("file /", "file <", "file ...")) else "region " + self.name
         if self.kind == "file":
             return base_name(self.file or self.name) or "<unknown file>"
         return self.name or EMPTY_NAMES.get(KINDS.index(self.kind), "<unknown procedure>")

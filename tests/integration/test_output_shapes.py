@@ -135,6 +135,7 @@ SUSPECTS = [{
     "name": text, "role": text, "confidence": one_of("sure", "likely", "hint"), "surer_with": text,
     "ranks": [whole], "locations": [LOCATION], "excess_s": number, "explains_s": number, "save_balanced_s": number,
     "save_removed_s": number, "more_work": or_null(number), "usual_cpu_share": or_null(number), "excess_cpu_share": or_null(number),
+    "excess_io_share": or_null(number),
 }]
 WHERE = [{"name": text, "idleness_s": number, "share": share}]
 QUALITY = {

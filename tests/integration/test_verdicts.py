@@ -32,12 +32,30 @@ class Verdicts(harness.Workspace):
             around = self.here
             self.here = around / kind
             self.here.mkdir()
+            options = [*options, "--files"] if kind == "io" else options
             found = self.verdict(mpi, 2, kind, LONG if kind == "healthy" else SECONDS, self.here, options=options)
             if found["kind"] == "starved":
                 self.check_starved(found)
             else:
                 self.assertIn(found["kind"], wanted, found)
+            if kind == "io":
+                self.check_written()
             self.here = around
+
+    def check_written(self):
+        """What rank 0 says that writing took, in the metric `io`, and the code that does it. Between its calls and the clock's
+        there is little."""
+        written = float((self.here / "written_s").read_text())
+        for rank, wanted in (("0", written), ("1", 0)):
+            root = harness.viewer_json(self.database, "view", "calling-context", "--metrics", "io:sum (I)", "--ranks", rank, "--depth", "1")
+            found = root["roots"][0]["values"]["io:sum (I)"] if root["roots"] else 0
+            self.assertAlmostEqual(found, wanted, delta=0.1 * written, msg=f"rank {rank}")
+        text = harness.run([harness.VIEWER, self.database, "report"]).stdout
+        self.assertRegex(" ".join(text.split()), "is input and output .* of that in (fsync|pwrite(64)?) from the call at verdicts.c:[0-9]+ in checkpoint, on /.*/checkpoint")
+        everywhere = harness.viewer_json(self.database, "view", "calling-context", "--metrics", "io:sum (I)")
+        named = [node["values"]["io:sum (I)"] for node in harness.walk(everywhere["roots"])
+                 if node["frame"]["name"] == f"file {self.here.resolve()}/checkpoint"]
+        self.assertAlmostEqual(sum(named), written, delta=0.1 * written)
 
     def check_starved(self, found):
         """One rank or more was ready to run without a processor."""

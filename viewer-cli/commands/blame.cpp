@@ -165,7 +165,8 @@ Table suspects_table(const views::Figures& figures) {
                {"surer_with"},
                {"more_work"},
                {"usual_cpu_share", json},
-               {"excess_cpu_share"}},
+               {"excess_cpu_share"},
+               {"excess_io_share"}},
               {}};
   const std::vector<std::string> names = suspect_names(experiment, kWholeName, true);
   for (const database::Suspect& suspect : experiment.suspects()) {
@@ -178,7 +179,7 @@ Table suspects_table(const views::Figures& figures) {
                           seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
                           confidence_name(confidence_of(facts)), surer_with(experiment, facts),
                           Table::cell(facts.more_work), Table::cell(facts.usual_cpu_share),
-                          Table::cell(facts.excess_cpu_share)});
+                          Table::cell(facts.excess_cpu_share), Table::cell(facts.excess_io_share)});
   }
   return table;
 }

@@ -2,9 +2,11 @@
 #include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_text.hpp"
+#include "database/procedure_name.hpp"
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/idleness_parts.hpp"
+#include "findings/input_output.hpp"
 #include "findings/machine.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
@@ -18,6 +20,7 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/column.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,6 +70,7 @@ class Report {
     machine();
     headline();
     if (sampled()) {
+      input_and_output();
       thread_causes();
       roles();
       if (healthy) work();  // which matters more then
@@ -197,6 +201,25 @@ class Report {
     }
     if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out.";
     say(text);
+  }
+
+  /// Waiting for files, which is none for others.
+  void input_and_output() {
+    const std::optional<InputAndOutput> io = viewer::input_and_output(figures_);
+    if (!io || io->seconds < kWorthTelling * diagnosis_.total_s) return;
+    std::string text = share(io->seconds / diagnosis_.total_s) + " of the run is input and output (" +
+                       of(io->seconds, diagnosis_.total_s) + ' ' + unit() + ')';
+    if (io->where != 0) {
+      text += "; " + keep(round_percent(io->there_s / io->seconds)) + " of that in ";
+      if (io->call != database::kNone)
+        text += procedure_name(experiment_, io->call, width_ / 3, unicode_) + " from ";
+      text += scope(io->where, true, width_ / 3);
+      if (io->file != database::kNone) {
+        const views::Frame file = views::frame_of(experiment_, experiment_.contexts[io->file]);
+        text += ", on " + std::string(database::file_of_region(file.name));
+      }
+    }
+    say(text + '.');
   }
 
   /// What of communication itself takes time.
@@ -404,9 +427,15 @@ class Report {
   }
 
   void cpu(const SuspectFacts& facts, bool several) {
-    if (!lacks_cpu(facts)) return;
     const database::Suspect& suspect = *facts.suspect;
     const std::string extra = "the extra " + time(seconds_of(suspect.excess_ns));
+    if (reads_or_writes(facts)) {
+      say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", " : std::string()) +
+              keep(round_percent(*facts.excess_io_share)) + " of " + extra + (several ? " is" : " there is") +
+              " input and output.",
+          2);
+    }
+    if (!lacks_cpu(facts)) return;
     say((several ? "In " + scope(suspect.suspect, true, width_ / 3) + ", only " : std::string("Only ")) +
             keep(round_percent(*facts.excess_cpu_share)) + " of " + extra + " was on a processor" +
             usual_cpu_phrase(facts) +

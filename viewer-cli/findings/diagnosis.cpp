@@ -72,11 +72,12 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
-/// What procedures do themselves, outside communication and waits.
+/// What procedures do themselves, outside communication, waits, and input and output.
 void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
+  const std::optional<std::uint32_t> io = metric_named(experiment, "io");
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
     double own = 0;
@@ -84,6 +85,7 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
       own += seconds(figures.flat(role, time, scope, false).sum);
       if (idleness) own -= seconds(figures.flat(role, *idleness, scope, false).sum);
       if (communication) own -= seconds(figures.flat(role, *communication, scope, false).sum);
+      if (io) own -= seconds(figures.flat(role, *io, scope, false).sum);
     }
     if (own > 0) diagnosis.work.push_back({scope, own});
   }
@@ -193,6 +195,12 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   facts.only_here = means.others <= 0 && means.culprits > 0;
   if (means.others > 0) facts.more_work = means.culprits / means.others - 1;
 
+  if (const std::optional<std::uint32_t> io = metric_named(experiment, "io");
+      io && means.culprits > means.all) {
+    const std::vector<std::uint64_t> in_io = figures.per_thread(suspect.scopes, *io, true);
+    const Means part = means_of(experiment, suspect, {in_io.begin(), in_io.end()});
+    facts.excess_io_share = std::clamp((part.culprits - part.all) / (means.culprits - means.all), 0.0, 1.0);
+  }
   if (!cpu) return facts;
   const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *time));
   const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *cpu));
@@ -222,7 +230,13 @@ std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint
   return std::min(on_cpu / wall, 1.0);
 }
 
+bool reads_or_writes(const SuspectFacts& facts) {
+  constexpr double kMostly = 0.5;
+  return facts.excess_io_share.value_or(0) >= kMostly;
+}
+
 bool lacks_cpu(const SuspectFacts& facts) {
+  if (reads_or_writes(facts)) return false;
   constexpr double kHalf = 0.5;
   constexpr double kSome = 0.1;  // what sleeps all the time lacks nothing
   const double usual = facts.usual_cpu_share.value_or(1);

@@ -30,6 +30,7 @@ struct SuspectFacts {
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
   bool only_here = false;           ///< the other threads do no such work at all
   std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits
+  std::optional<double> excess_io_share;   ///< what of the culprits' excess is input and output
   std::optional<double> usual_cpu_share;   ///< the same of all work of the role's threads
 };
 
@@ -49,8 +50,11 @@ struct Work {
 /// CPU time per wall time of a role's work outside waits; empty where either is unknown.
 std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role);
 
-/// Whether a suspect's excess lacks the CPU time that work of its kind usually has: the code was preempted,
-/// slept or did I/O there (docs/algorithms.md 5.6).
+/// Whether a suspect's excess is mostly input and output.
+bool reads_or_writes(const SuspectFacts& facts);
+
+/// Whether a suspect's excess lacks the CPU time that work of its kind usually has, and no input and output
+/// says why: the code was preempted or slept there (docs/algorithms.md 5.6).
 bool lacks_cpu(const SuspectFacts& facts);
 
 /// How sure a suspect is: a hint where its excess lacks CPU time, else what prof-mpi found (docs/blame.md).

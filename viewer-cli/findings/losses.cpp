@@ -5,12 +5,10 @@
 
 #include "text/quantity.hpp"
 #include "views/column.hpp"
-#include "views/frame.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -18,46 +16,8 @@ namespace {
 
 using database::ContextId;
 
-/// Of a suspect's excess: then input and output is what it does.
-constexpr double kMostly = 0.5;
 /// Suspects that are looked at closely.
 constexpr std::size_t kExamined = 8;
-
-enum class Call : std::uint8_t { other, startup, io };
-
-/// `__GI___libc_read` is `read`.
-std::string_view without_prefixes(std::string_view name) {
-  for (const std::string_view prefix : {"__GI_", "__libc_", "__"}) {
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-  }
-  return name;
-}
-
-Call call_of(std::string_view name) {
-  static constexpr std::array kInputAndOutput = {
-      "read",   "write",   "pread",     "pwrite",    "pread64", "pwrite64", "readv",           "writev",
-      "preadv", "pwritev", "fsync",     "fdatasync", "syncfs",  "msync",    "sync_file_range", "open",
-      "open64", "openat",  "openat64",  "close",     "fopen",   "fopen64",  "fclose",          "fread",
-      "fwrite", "fflush",  "ftruncate", "rename",    "unlink",  "sendfile", "copy_file_range"};
-  if (name.starts_with("MPI_Init") || name == "MPI_Finalize") return Call::startup;
-  if (name.starts_with("MPI_File_")) return Call::io;
-  return std::ranges::find(kInputAndOutput, without_prefixes(name)) != kInputAndOutput.end() ? Call::io
-                                                                                             : Call::other;
-}
-
-/// The outermost calls of one kind at and below `from`, ascending.
-std::vector<ContextId> calls_below(const database::Contents& experiment, ContextId from, Call kind) {
-  std::vector<ContextId> calls;
-  for (ContextId at = from; at < experiment.contexts[from].end;) {
-    const database::Context& context = experiment.contexts[at];
-    const Call call = context.kind == database::ContextKind::procedure
-                          ? call_of(views::frame_of(experiment, context).name)
-                          : Call::other;
-    if (call == kind) calls.push_back(at);
-    at = call == Call::other ? at + 1 : context.end;  // start-up reads files, too
-  }
-  return calls;
-}
 
 /// Fills MeasuredLosses, loss by loss.
 class Measurement {
@@ -67,7 +27,8 @@ class Measurement {
         experiment_(figures.experiment()),
         diagnosis_(diagnosis),
         time_(views::metric_named(experiment_, "REALTIME")),
-        idleness_(views::metric_named(experiment_, "idleness")) {}
+        idleness_(views::metric_named(experiment_, "idleness")),
+        read_or_written_(views::metric_named(experiment_, "io")) {}
 
   MeasuredLosses measure() {
     losses_.samples = experiment_.quality.samples;
@@ -94,14 +55,26 @@ class Measurement {
 
   void add_calls() {
     double waiting_s = 0;
-    for (const IdleIn& call : diagnosis_.where)
+    for (const IdleIn& call : diagnosis_.where) {
+      // Waiting for files is in the time of input and output.
+      if (call.name.starts_with("MPI_File_")) continue;
       (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
-    std::vector<ContextId> startup = calls_below(experiment_, 0, Call::startup);
-    const std::vector<ContextId> io = calls_below(experiment_, 0, Call::io);
-    if (diagnosis_.without_startup) startup.clear();
+    }
+    std::vector<ContextId> startup;
+    if (!diagnosis_.without_startup) startup = views::mpi_start_up(experiment_);
     losses_.startup_s = sum_of(startup, time_);
-    losses_.io_s = sum_of(io, time_);
-    left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_) - sum_of(io, idleness_));
+    losses_.io_s = main_threads_io_s();
+    left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_));
+  }
+
+  /// What other threads read and write meanwhile makes nobody wait by itself.
+  [[nodiscard]] double main_threads_io_s() const {
+    double sum = 0;
+    for (std::uint32_t role = 0; read_or_written_ && role < experiment_.roles.size(); ++role) {
+      if (experiment_.roles[role].name == "main")
+        sum += static_cast<double>(figures_.context(role, *read_or_written_, 0, true).sum) / 1e9;
+    }
+    return sum;
   }
 
   [[nodiscard]] double sum_of(const std::vector<ContextId>& contexts,
@@ -126,23 +99,11 @@ class Measurement {
   void add_suspect(const database::Suspect& suspect, bool closely) {
     SuspectFacts facts;
     if (closely || !lasting_) facts = examine(figures_, suspect);
-    const bool io = closely && reads_or_writes(suspect);
+    const bool io = closely && reads_or_writes(facts);
     const bool serial = closely && !io && suspect.locations.size() == 1 && facts.only_here;
     std::optional<SuspectFacts>& first = io ? io_ : serial ? serial_ : lasting_;
     if (!first) first = facts;
     take(io ? losses_.io_s : serial ? losses_.serial_s : losses_.lasting_s, seconds_of(suspect.explains_ns));
-  }
-
-  [[nodiscard]] bool reads_or_writes(const database::Suspect& suspect) const {
-    std::vector<ContextId> calls;
-    for (const ContextId scope : suspect.scopes) {
-      for (const ContextId call : calls_below(experiment_, scope, Call::io)) calls.push_back(call);
-    }
-    if (calls.empty()) return false;
-    const std::vector<std::uint64_t> values = figures_.per_thread(calls, *time_, true);
-    double seconds = 0;
-    for (const std::uint32_t location : suspect.locations) seconds += seconds_of(values[location]);
-    return seconds >= kMostly * seconds_of(suspect.excess_ns);
   }
 
   /// What no lasting difference explains.
@@ -181,7 +142,7 @@ class Measurement {
   const views::Figures& figures_;
   const database::Contents& experiment_;
   const Diagnosis& diagnosis_;
-  std::optional<std::uint32_t> time_, idleness_;
+  std::optional<std::uint32_t> time_, idleness_, read_or_written_;
   Losses losses_;
   std::optional<SuspectFacts> lasting_, serial_, io_;
   double left_s_ = 0;  ///< waiting in MPI that nothing explains so far

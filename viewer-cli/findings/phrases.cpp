@@ -236,6 +236,8 @@ std::string mending_phrase(const SuspectFacts& facts, bool unicode) {
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   std::string text = "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
                      " shorter; without the extra time, up to " + time(facts.suspect->save_removed_ns) + '.';
+  if (reads_or_writes(facts))
+    text += ' ' + keep(round_percent(*facts.excess_io_share)) + " of the extra time is input and output.";
   if (!facts.excess_cpu_share) return text;
   return text + ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the extra time was on a processor" +
          usual_cpu_phrase(facts) + '.';

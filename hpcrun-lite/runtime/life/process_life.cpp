@@ -10,6 +10,7 @@
 #include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
 #include "runtime/recording/call_counts.hpp"
+#include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/recording.hpp"
@@ -61,6 +62,7 @@ bool read_settings() {
   process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
   if (set("CULPRIT_TREE_BYTES")) process.tree_bytes = strtoull(getenv("CULPRIT_TREE_BYTES"), nullptr, 10);
   if (set("CULPRIT_ADDED_COST")) process.added_cost = strtoull(getenv("CULPRIT_ADDED_COST"), nullptr, 10);
+  process.names_files = set("CULPRIT_FILES");
   process.traced = set("CULPRIT_TRACE");
   process.trace_limit = measurement::kMostTraceBytes;
   if (set("CULPRIT_TRACE_LIMIT")) process.trace_limit = strtoull(getenv("CULPRIT_TRACE_LIMIT"), nullptr, 10);
@@ -123,6 +125,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   }
   const char* signal_ns = getenv("CULPRIT_SIGNAL_NS");  // tests and benchmarks: as if a signal cost so much
   start_brake(signal_ns == nullptr ? measure_signal_cost() : strtoull(signal_ns, nullptr, 10));
+  if (process.names_files) name_files();
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   if (sends_by_descriptor()) guard_against_full_queue();
   assign_duties(flusher_duties());

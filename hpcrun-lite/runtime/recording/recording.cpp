@@ -3,6 +3,7 @@
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/refusals.hpp"
@@ -244,6 +245,7 @@ void join_run(int rank, int ranks, const char* mpi, RankFrom from, bool whole) {
 
 void note_end() {
   note_regions();
+  note_file_names();
   note_unsampled_threads();
   if (rank_from == RankFrom::session && file.open()) {
     file.note(

@@ -53,9 +53,10 @@ RegionName write(const char* text, std::size_t size, std::uint64_t hash) {
   return name;
 }
 
-}  // namespace
+enum class Unknown : std::uint8_t { add, leave };
 
-RegionName region_name(const char* text) {
+/// kFurtherRegions where there is no room, or, for a name that is unknown, `leave`.
+RegionName find(const char* text, Unknown unknown) {
   if (text == nullptr || text[0] == '\0') text = "<region>";
   const std::size_t size = kept_size(text);
   const std::uint64_t hash = hash_of(text, size);
@@ -63,6 +64,7 @@ RegionName region_name(const char* text) {
   for (std::uint64_t at = hash % kSlots;; at = (at + 1) % kSlots) {
     std::uint32_t there = slots[at].load(std::memory_order_acquire);
     if (there == 0) {
+      if (unknown == Unknown::leave) return kFurtherRegions;
       if (fresh == kFurtherRegions) fresh = write(text, size, hash);
       if (fresh == kFurtherRegions) return kFurtherRegions;
       if (slots[at].compare_exchange_strong(there, fresh, std::memory_order_acq_rel)) return fresh;
@@ -71,6 +73,16 @@ RegionName region_name(const char* text) {
     const Name& name = names[there];
     if (name.hash == hash && name.size == size && memcmp(name.text, text, size) == 0) return there;
   }
+}
+
+}  // namespace
+
+RegionName region_name(const char* text) {
+  return find(text, Unknown::add);
+}
+
+RegionName known_region_name(const char* text) {
+  return find(text, Unknown::leave);
 }
 
 std::uint32_t region_module(RegionName name) {

@@ -20,6 +20,9 @@ inline constexpr RegionName kFurtherRegions = 0;
 /// Finds or adds the name; null and empty count as "<region>".
 RegionName region_name(const char* text);
 
+/// Finds the name; kFurtherRegions where nobody has used it yet.
+RegionName known_region_name(const char* text);
+
 /// The name's entry in the measurement's module table, which must be open.
 std::uint32_t region_module(RegionName name);
 

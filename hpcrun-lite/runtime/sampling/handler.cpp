@@ -6,6 +6,7 @@
 #include "runtime/sampling/handler.hpp"
 
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/readings.hpp"
@@ -53,7 +54,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (weight == 0) return true;
   const unwind::Registers start = unwind::registers_of(context);
   WalkFlaws flaws;
-  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  const measurement::NodeIndex node =
+      process.names_files ? current_path_with_file(thread, start, flaws) : current_path(thread, start, flaws);
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);

@@ -19,6 +19,7 @@ struct Process {
   bool quiet = false;
   bool verbose = false;
   bool empty_handler = false;  ///< benchmarks: the handler only re-arms its timer
+  bool names_files = false;    ///< samples in calls that read and write say of which file
   bool traced = false;         ///< a trace is to be recorded too
   std::uint64_t trace_limit = 0;
   std::uint64_t tree_bytes = measurement::kTreeBytes;

@@ -5,6 +5,7 @@
 // pre-order; each context inherits from its parent.
 #include "merge/idleness/waiting.hpp"
 
+#include "database/procedure_name.hpp"
 #include "merge/rules/run_time_libraries.hpp"
 
 #include <filesystem>
@@ -73,10 +74,12 @@ class FrontierSearch {
   void library_statement(database::ContextId x);
   [[nodiscard]] bool waits_for_library(database::ContextId x, const NameRule& rule) const;
   void note_library(database::ContextId x);
+  void note_io(database::ContextId x);
   bool waits(database::StringId module);
   void find_program();
   bool in_run_time_library(const Context& context);
   [[nodiscard]] bool stands_for_left_out(const Context& context) const;
+  [[nodiscard]] bool stands_for_file(const Context& context) const;
 
   Attribution& attribution_;
   const IdleRules& rules_;
@@ -178,6 +181,12 @@ bool FrontierSearch::stands_for_left_out(const Context& context) const {
          attribution_.strings[context.name] == kLeftOut;
 }
 
+/// Of hpcrun-lite --files.
+bool FrontierSearch::stands_for_file(const Context& context) const {
+  return context.kind == ContextKind::region &&
+         !database::file_of_region(attribution_.strings[context.name]).empty();
+}
+
 void FrontierSearch::library_statement(database::ContextId x) {
   if (around_[x].works) return;
   const WaitKind kind = kind_in(attribution_.contexts[x].module, x);
@@ -192,6 +201,19 @@ bool FrontierSearch::waits_for_library(database::ContextId x, const NameRule& ru
   return rule.progress || (rule.frontier == Frontier::wait && rule.kind == WaitKind::condition);
 }
 
+/// What MPI, and waits of threads, read and write on their own behalf belongs to these. So does what setting
+/// up reads.
+void FrontierSearch::note_io(database::ContextId x) {
+  const Context& context = attribution_.contexts[x];
+  const bool around = waiting_[context.parent].io;
+  const bool in_other_call =
+      (attribution_.contexts[context.parent].flags & database::kInWait) != 0 && !around;
+  const NameRule& rule = rule_of_[context.name];
+  const bool here = context.kind == ContextKind::procedure && !in_other_call &&
+                    (rule.io || (rule.libc_io && in_run_time_library(context)));
+  waiting_[x].io = around || here;
+}
+
 void FrontierSearch::visit(database::ContextId x) {
   Context& context = attribution_.contexts[x];
   if (context.parent == database::kNone) return;
@@ -202,7 +224,8 @@ void FrontierSearch::visit(database::ContextId x) {
   constexpr unsigned kInherited = database::kInWait | database::kMoves;
   context.flags |= static_cast<std::uint8_t>(attribution_.contexts[parent].flags & kInherited);
   // Nor can anybody change what stands for frames that were left out.
-  if (in_run_time_library(context) || stands_for_left_out(context)) context.flags |= database::kRunTime;
+  if (in_run_time_library(context) || stands_for_left_out(context) || stands_for_file(context))
+    context.flags |= database::kRunTime;
   if (context.kind == ContextKind::procedure) note_library(x);
   if ((context.flags & database::kInWait) != 0) {
     below_frontier(x);
@@ -218,6 +241,7 @@ void FrontierSearch::visit(database::ContextId x) {
   } else if (context.kind == ContextKind::statement) {
     library_statement(x);
   }
+  note_io(x);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Waiting {
   bool unmarked = false;            ///< nobody marks it: idle by name where others are marked, too
   bool never = false;       ///< set-up, or code that moves data or computes: never idle, whatever is marked
   bool in_library = false;  ///< in code of a library whose own code waits, or of the C library on its behalf
+  bool io = false;          ///< in a call that a rule knows as input and output, outside of MPI's other calls
 
   friend bool operator==(const Waiting&, const Waiting&) = default;
 };

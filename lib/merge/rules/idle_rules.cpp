@@ -38,6 +38,18 @@ bool matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+namespace {
+
+/// `__GI___libc_read` is `read`, `_IO_new_fopen` is `fopen`.
+std::string_view without_libc_prefixes(std::string_view name) {
+  for (const std::string_view prefix : {"__GI_", "__libc_", "__", "_IO_new_", "_IO_"}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  return name;
+}
+
+}  // namespace
+
 /// A rule with its continuation lines, in words.
 struct IdleRules::Line {
   std::vector<std::string> words;
@@ -90,7 +102,7 @@ void IdleRules::add(std::string_view text, const std::string& source) {
 }
 
 void IdleRules::add_line(const Line& line) {
-  constexpr std::array<std::pair<std::string_view, Action>, 10> kActions = {{
+  constexpr std::array<std::pair<std::string_view, Action>, 12> kActions = {{
       {"ignore", Action::ignore},
       {"setup", Action::setup},
       {"communication", Action::communication},
@@ -101,6 +113,8 @@ void IdleRules::add_line(const Line& line) {
       {"moves", Action::moves},
       {"library", Action::library},
       {"work", Action::work},
+      {"io", Action::io},
+      {"libc-io", Action::libc_io},
   }};
   constexpr std::array<std::pair<std::string_view, WaitKind>, 6> kKinds = {{
       {"mpi", WaitKind::mpi},
@@ -115,9 +129,10 @@ void IdleRules::add_line(const Line& line) {
   };
   const auto* const action = named(kActions, line.words[0]);
   if (action == kActions.end()) {
-    throw RulesError(
-        line.where + ": unknown rule '" + line.words[0] +
-        "' (use setup, communication, may-wait, wait, wait-below, progress, moves, library, work or ignore)");
+    throw RulesError(line.where + ": unknown rule '" + line.words[0] +
+                     "' (use setup, communication, may-wait, wait, wait-below, progress, moves, library, "
+                     "work, io, libc-io "
+                     "or ignore)");
   }
   Effect effect{.action = action->second, .kind = WaitKind::mpi};
   std::size_t first = 1;
@@ -195,11 +210,23 @@ NameRule IdleRules::procedure(std::string_view name) const {
       case Action::work:
         rule.works = true;
         break;
+      case Action::io:
+        rule.io = true;
+        break;
+      case Action::libc_io:
       case Action::library:
         break;
     }
   }
+  rule.libc_io = is_libc_io(name);
   return rule;
+}
+
+bool IdleRules::is_libc_io(std::string_view name) const {
+  const auto found = exact_.find(std::string(without_libc_prefixes(name)));
+  return found != exact_.end() && std::ranges::any_of(found->second, [](const Effect& effect) {
+           return effect.action == Action::libc_io;
+         });
 }
 
 std::string IdleRules::mpi_call(std::string_view procedure) const {

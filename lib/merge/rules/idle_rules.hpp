@@ -37,6 +37,9 @@ struct NameRule {
   bool progress = false;  ///< below a communication frontier: a loop that waits
   bool moves = false;     ///< below a frontier: moves data or computes
   bool works = false;     ///< of a library that otherwise waits: works
+  bool io = false;        ///< input and output
+  bool libc_io =
+      false;  ///< input and output in a run-time library; a program's function may have such a name
 
   friend bool operator==(const NameRule&, const NameRule&) = default;
 };
@@ -56,6 +59,10 @@ struct NameRule {
 ///     moves NAME…              moves data or computes: work, also below a waiting frame
 ///     library KIND FILE…       samples in the code of this library (file name) itself wait
 ///     work NAME…               of such a library: does not wait
+///     io NAME…                 input and output, with all that it calls
+///     libc-io NAME…            the same, of the C library (run_time_libraries.hpp); a name stands for those
+///     with
+///                              its prefixes, as __libc_read and _IO_fread
 ///     ignore NAME…             no rule shall apply to these
 ///
 /// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
@@ -92,7 +99,9 @@ class IdleRules {
     progress,
     moves,
     library,
-    work
+    work,
+    io,
+    libc_io
   };
   struct Effect {
     Action action = Action::ignore;
@@ -107,6 +116,7 @@ class IdleRules {
 
   void add_line(const Line& line);
   void collect(std::string_view name, std::vector<Effect>& effects) const;
+  [[nodiscard]] bool is_libc_io(std::string_view name) const;
 
   std::unordered_map<std::string, std::vector<Effect>> exact_;
   std::vector<Pattern> patterns_;

@@ -48,8 +48,10 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
   slots_.reserve(plan.slots.size());
   for (const ContextId x : plan.slots) {
     const bool waits = shape.contexts[x].wait != WaitKind::none;
-    slots_.push_back(
-        {.group = plan.group_of[x], .waits = waits, .in_library = shape.contexts[x].in_thread_library != 0});
+    slots_.push_back({.group = plan.group_of[x],
+                      .waits = waits,
+                      .in_library = shape.contexts[x].in_thread_library != 0,
+                      .io = shape.contexts[x].io != 0});
   }
   for (ContextId x = 0; x < shape.contexts.size(); ++x) {
     const WaitKind kind = shape.contexts[x].wait;
@@ -213,6 +215,16 @@ void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread)
       column[own_.row_of(node_slots_[i])] += event.value;
       if (!has_realtime_) samples[own_.row_of(node_slots_[i])] += event.samples;
     }
+  }
+}
+
+/// Time in calls of input and output, with what it waits there.
+void ThreadAccumulation::record_io() {
+  if (!shape_.columns.with_io) return;
+  const auto time = own_.column(Columns::kRealtime), io = own_.column(shape_.columns.io());
+  const auto numbers = own_.numbers();
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    if (slots_[numbers[row]].io) io[row] = time[row];
   }
 }
 
@@ -409,6 +421,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
     }
     count_transfers_as_work(thread, united, shape_, transfers_, rows);
   }
+  record_io();
   record_blame(thread, united);
   list_schedule(thread, location);
   record_traced(location);

@@ -126,6 +126,7 @@ class ThreadAccumulation {
   void record_covered(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                       RoleSums& role);
   void record_events(const measurement::ThreadProfile& thread);
+  void record_io();
   void record_blame(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   [[nodiscard]] std::uint32_t slot_of(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united, std::size_t node) const;
@@ -153,6 +154,7 @@ class ThreadAccumulation {
     std::uint32_t group = 0;
     bool waits = false;       ///< in a frame that waits
     bool in_library = false;  ///< in code of OpenMP's run-time library
+    bool io = false;          ///< in a call of input and output
   };
   std::vector<Slot> slots_;
   // Of the thread that was added last.

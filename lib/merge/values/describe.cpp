@@ -240,6 +240,14 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
   for (const std::string& name : columns.events) {
     metrics.push_back({.name = name, .unit = units[name], .description = "Sampled event " + name + "."});
   }
+  if (columns.with_io) {
+    metrics.push_back(
+        {.name = "io",
+         .unit = "ns",
+         .description =
+             "Wall-clock time in calls that read, write, open, close and synchronize files, and in "
+             "MPI_File_*, waiting there included."});
+  }
   for (std::size_t i = 0; columns.threaded && i < kThreadMetrics; ++i) {
     const auto metric = static_cast<ThreadMetric>(i);
     metrics.push_back({.name = name_of(metric), .unit = "ns", .description = describe(metric)});

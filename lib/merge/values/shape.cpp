@@ -18,7 +18,9 @@ Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiti
                               .idle_by_name = std::uint8_t{waiting[x].by_name},
                               .unmarked = std::uint8_t{waiting[x].unmarked},
                               .never_idle = std::uint8_t{waiting[x].never},
-                              .in_thread_library = std::uint8_t{waiting[x].in_library}});
+                              .in_thread_library = std::uint8_t{waiting[x].in_library},
+                              .io = std::uint8_t{waiting[x].io}});
+    shape.columns.with_io = shape.columns.with_io || waiting[x].io;
   }
   shape.flat.reserve(attribution.flat.size());
   for (const database::FlatScope& scope : attribution.flat) {
@@ -52,6 +54,7 @@ void broadcast(exchange::Communicator& comm, Shape& shape) {
     writer.values(shape.segments);
     writer.value(std::uint64_t{shape.columns.events.size()});
     for (const std::string& event : shape.columns.events) writer.text(event);
+    writer.value(std::uint8_t{shape.columns.with_io});
     writer.value(std::uint8_t{shape.columns.threaded});
     message = writer.take();
   }
@@ -64,6 +67,7 @@ void broadcast(exchange::Communicator& comm, Shape& shape) {
   shape.segments = reader.values<Shape::Chosen>();
   const auto events = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < events; ++i) shape.columns.events.push_back(reader.text());
+  shape.columns.with_io = reader.value<std::uint8_t>() != 0;
   shape.columns.threaded = reader.value<std::uint8_t>() != 0;
 }
 

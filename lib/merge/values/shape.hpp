@@ -17,13 +17,16 @@ struct Columns {
                                kFirstEvent = 5;
 
   std::vector<std::string> events;  ///< beside REALTIME, by name
-  bool threaded = false;            ///< there are those of ThreadMetric, after the events
+  bool with_io = false;             ///< there is that of input and output, after the events
+  bool threaded = false;            ///< there are those of ThreadMetric, after that
   std::vector<std::string> traced;  ///< what time lines show (trace_values.hpp), after these
+  /// Where there is one.
+  [[nodiscard]] std::size_t io() const { return kFirstEvent + events.size(); }
   [[nodiscard]] std::size_t of(ThreadMetric metric) const {
-    return kFirstEvent + events.size() + static_cast<std::size_t>(metric);
+    return io() + (with_io ? 1 : 0) + static_cast<std::size_t>(metric);
   }
   [[nodiscard]] std::size_t first_traced() const {
-    return kFirstEvent + events.size() + (threaded ? kThreadMetrics : 0);
+    return io() + (with_io ? 1 : 0) + (threaded ? kThreadMetrics : 0);
   }
   [[nodiscard]] std::size_t metrics() const { return first_traced() + traced.size(); }
 };
@@ -35,8 +38,8 @@ struct Shape {
     database::FlatId flat = database::kNone;
     database::ContextKind kind = database::ContextKind::root;
     measurement::WaitKind wait = measurement::WaitKind::none;
-    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0, in_thread_library = 0;
-    std::uint8_t unused[2] = {};  // no padding: scopes are sent as they are
+    std::uint8_t idle_by_name = 0, unmarked = 0, never_idle = 0, in_thread_library = 0, io = 0;
+    std::uint8_t unused[1] = {};  // no padding: scopes are sent as they are
   };
   struct Flat {
     database::FlatId parent = database::kNone;
@@ -55,7 +58,8 @@ struct Shape {
   Columns columns;
 };
 
-/// Rank 0: what the others need of its attribution.
+/// Rank 0: what the others need of its attribution. There is a column of input and output where any context
+/// does it.
 Shape shape_of(const Attribution& attribution, const std::vector<Waiting>& waiting, Columns columns);
 
 /// Rank 0: the procedures that the user named, one after the other; several may have one name.

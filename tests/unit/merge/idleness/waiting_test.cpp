@@ -248,3 +248,37 @@ TEST_CASE("frames that were left out are never blamed, and waiting below them is
   CHECK(tree.flags(barrier) == kFrontierFlags);
   CHECK(waiting[barrier_line] == Waiting{WaitKind::mpi, true, false});
 }
+
+TEST_CASE("the C library's calls for files are input and output, with all that they call") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [fread, fread_line] = tree.procedure(main, "_IO_fread", 4);
+  const auto [fill, fill_line] = tree.procedure(fread, "_IO_file_underflow", 4);
+  const auto [own, own_line] = tree.procedure(main, "read", 1);
+  const auto waiting = tree.find();
+  CHECK_FALSE(waiting[main_line].io);
+  CHECK(waiting[fread_line].io);
+  CHECK(waiting[fill_line].io);
+  CHECK_FALSE(waiting[own_line].io);  // the program's own
+}
+
+TEST_CASE("of MPI's calls those for files are input and output") {
+  Tree tree;
+  const auto [main, main_line] = tree.procedure(1, "main", 1);
+  const auto [write, write_line] = tree.procedure(main, "MPI_File_write_all");
+  const auto [exchange, exchange_line] = tree.procedure(write, "MPI_Alltoallv");
+  const auto [pwrite, pwrite_line] = tree.procedure(write, "pwrite64", 4);
+  const auto [init, init_line] = tree.procedure(main, "MPI_Init");
+  const auto [open, open_line] = tree.procedure(init, "open64", 4);
+  const auto [wait, wait_line] = tree.procedure(main, "MPI_Wait");
+  const auto [read, read_line] = tree.procedure(wait, "__libc_read", 4);
+  const auto waiting = tree.find();
+  CHECK(waiting[write_line].io);
+  CHECK(waiting[exchange_line].io);
+  CHECK(waiting[pwrite_line].io);
+  CHECK(waiting[pwrite_line].never);
+  CHECK_FALSE(waiting[init_line].io);
+  CHECK_FALSE(waiting[open_line].io);
+  CHECK_FALSE(waiting[wait_line].io);
+  CHECK_FALSE(waiting[read_line].io);
+}

@@ -26,6 +26,21 @@ TEST_CASE("every binding of an MPI call has the C name") {
   }
 }
 
+TEST_CASE("calls of the C library that read and write are known by all its names") {
+  const IdleRules rules = IdleRules::built_in();
+  for (const char* name : {"read", "__read", "__GI___libc_read", "__libc_pwrite64", "__open64_nocancel",
+                           "fsync", "_IO_fread", "_IO_new_fopen", "__GI___fxstat64", "close"}) {
+    CHECK(rules.procedure(name).libc_io);
+    CHECK_FALSE(rules.procedure(name).io);
+  }
+  for (const char* name : {"MPI_File_write_all", "PMPI_File_open", "mpi_file_read_at_"})
+    CHECK(rules.procedure(name).io);
+  for (const char* name : {"printf", "memcpy", "MPI_Wait", "reader", "lseek"}) {
+    CHECK_FALSE(rules.procedure(name).libc_io);
+    CHECK_FALSE(rules.procedure(name).io);
+  }
+}
+
 TEST_CASE("patterns with stars") {
   CHECK(matches("a*c", "abbc"));
   CHECK(matches("a*c", "ac"));

@@ -485,3 +485,42 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
   shape.contexts[4].idle_by_name = 0;
   CHECK(idle().first[4] == 20);
 }
+
+TEST_CASE("time in calls of input and output is a metric of its own, waiting in them included") {
+  Shape shape;
+  shape.flat.push_back({});
+  shape.contexts = {{},
+                    {.parent = 0, .kind = ContextKind::statement},
+                    {.parent = 0, .kind = ContextKind::statement, .io = 1},
+                    {.parent = 0,
+                     .kind = ContextKind::statement,
+                     .wait = measurement::WaitKind::mpi,
+                     .idle_by_name = 1,
+                     .io = 1}};
+  shape.columns.with_io = true;
+  shape.columns.threaded = true;  // its columns come after
+  shape.own = {0, 1, 2, 3};
+  const std::vector<cct::NodeId> same = {0, 1, 2, 3};
+  measurement::Measurement file;
+  measurement::ThreadProfile thread;
+  thread.nodes.assign(4, {.frame = {}, .parent = 0});
+  thread.nodes[0].parent = cct::kNoNode;
+  thread.cell = {cct::kNoNode, 0, 1, 2};
+  thread.cells.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) thread.cells[i].time_ns = 100 * (i + 1);
+  file.threads = {thread};
+  const merge::Plan plan(shape, std::vector<std::uint8_t>(4, 1));
+  merge::ThreadAccumulation accumulation(shape, plan, no_transfers, 1);
+  accumulation.begin_process(file);
+  accumulation.add(thread, same, 0, 0);
+  database::TileRows rows(shape.contexts.size(), shape.columns.metrics());
+  accumulation.list_exclusive(rows);
+  std::map<ContextId, std::uint64_t> io, idle;
+  for (const database::Value& value : exclusive_of(rows)) {
+    if (value.metric == shape.columns.io()) io[value.index] = value.value;
+    if (value.metric == Columns::kIdleness) idle[value.index] = value.value;
+    CHECK(value.metric <= shape.columns.io());
+  }
+  CHECK(io == std::map<ContextId, std::uint64_t>{{2, 200}, {3, 300}});
+  CHECK(idle == std::map<ContextId, std::uint64_t>{{3, 300}});
+}

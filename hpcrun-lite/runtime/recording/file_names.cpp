@@ -1,0 +1,132 @@
+// The kernel leaves a system call's arguments in the registers, both where a signal breaks the call off to be
+// started over and where it comes at the call's end. So a sample in one of the C library's functions that
+// read and write knows the descriptor, and the kernel its file, which cannot change meanwhile but by the
+// program's own fault. Cost: a comparison per sample; in such a call a look into /proc, and the next walk
+// looks all frames up anew.
+#include "runtime/recording/file_names.hpp"
+
+#include "runtime/recording/region_names.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/system_calls.hpp"
+#include "runtime/system/text.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+
+namespace culprit::runtime {
+namespace {
+
+struct Range {
+  std::uint64_t low, high;
+};
+
+/// With a descriptor as their first argument.
+constexpr std::array kCalls = {
+    "read",       "write",     "pread64",    "pwrite64",    "readv",           "writev",
+    "preadv64",   "pwritev64", "preadv64v2", "pwritev64v2", "__read_nocancel", "__write_nocancel",
+    "fsync",      "fdatasync", "syncfs",     "ftruncate64", "sync_file_range", "__pread64_nocancel",
+    "fallocate64"};
+
+Range ranges[kCalls.size()];  // of the calls that there are
+std::size_t range_count = 0;
+std::atomic<bool> full{false};
+std::atomic<std::uint32_t> named{0};
+
+constexpr char kPrefix[] = "file ";
+constexpr char kFurther[] = "file <further files>";
+
+bool in_call(std::uint64_t pc) {
+  for (std::size_t i = 0; i < range_count; ++i) {
+    if (pc >= ranges[i].low && pc < ranges[i].high) return true;
+  }
+  return false;
+}
+
+/// The name of what stands for a file. Threads that find the last room at the same time may name one more
+/// each.
+RegionName name_with_room(const char* text) {
+  if (const RegionName known = known_region_name(text); known != kFurtherRegions) return known;
+  if (named.load(std::memory_order_relaxed) >= kNamedFiles) {
+    full.store(true, std::memory_order_relaxed);
+    return region_name(kFurther);
+  }
+  named.fetch_add(1, std::memory_order_relaxed);
+  return region_name(text);
+}
+
+/// Pipes and sockets have a number each, which says nothing.
+const char* kind_of(const char* link) {
+  for (const char* const kind : {"pipe", "socket", "anon_inode"}) {
+    if (strncmp(link, kind, strlen(kind)) == 0) return kind;
+  }
+  return nullptr;
+}
+
+/// The name of the region that stands for a descriptor's file; kFurtherRegions where it has none.
+RegionName name_of(std::uint64_t descriptor) {
+  Text<32> entry;
+  entry.add("/proc/self/fd/").number(descriptor);
+  char link[4096];
+  const long got =
+      system_call(SYS_readlinkat, AT_FDCWD, word(entry.c_str()), word(&link[0]), sizeof link - 1);
+  if (got <= 0) return kFurtherRegions;
+  const auto size = static_cast<std::size_t>(got);
+  link[size] = '\0';
+  Text<kRegionNameBytes + 1> name;
+  name.add(kPrefix);
+  if (const char* kind = kind_of(link); kind != nullptr) {
+    name.add("<").add(kind).add(">");
+  } else {
+    // The end of a long path says more than its beginning.
+    constexpr std::size_t kRoom = kRegionNameBytes - sizeof kPrefix - 3;
+    if (size > kRoom) name.add("...");
+    name.add(size > kRoom ? link + (size - kRoom) : link);
+  }
+  return name_with_room(name.c_str());
+}
+
+}  // namespace
+
+void name_files() {
+  void* library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return;
+  for (const char* const call : kCalls) {
+    void* address = dlsym(library, call);
+    Dl_info info{};
+    void* entry = nullptr;
+    if (address == nullptr || dladdr1(address, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr)
+      continue;
+    const auto low = reinterpret_cast<std::uint64_t>(address);
+    ranges[range_count++] = {.low = low, .high = low + static_cast<const ElfW(Sym)*>(entry)->st_size};
+  }
+  dlclose(library);
+}
+
+measurement::NodeIndex current_path_with_file(Thread* thread, const unwind::Registers& start,
+                                              WalkFlaws& flaws) {
+  Regions& regions = thread->regions;
+  const bool room = regions.changing == 0 && regions.depth < Regions::kMax;
+  if (!room || start.context == nullptr || !in_call(start.pc)) return current_path(thread, start, flaws);
+  const RegionName name = name_of(unwind::first_argument(start.context));
+  if (name == kFurtherRegions) return current_path(thread, start, flaws);
+  regions.open[regions.depth] = {.frame = start.sp, .caller = 0, .name = name};
+  ++regions.depth;
+  ++regions.changes;  // paths that are known lack it
+  const measurement::NodeIndex node = current_path(thread, start, flaws);
+  --regions.depth;
+  ++regions.changes;
+  return node;
+}
+
+void note_file_names() {
+  if (file.open() && full.load(std::memory_order_relaxed))
+    file.note("more than 64 files were read or written (--files): the others are shown as one");
+}
+
+}  // namespace culprit::runtime

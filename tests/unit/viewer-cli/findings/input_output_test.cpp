@@ -1,0 +1,116 @@
+// Where input and output happens, and what it makes of a suspect.
+#include "findings/input_output.hpp"
+
+#include "viewer-cli/run.hpp"
+#include "views/sample_experiment.hpp"
+
+#include <sstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+namespace {
+
+using database::ContextId;
+using database::ContextKind;
+using views::testing::SampleExperiment;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint32_t kTime = 0, kIdleness = 1, kCpu = 2, kIo = 3;
+
+/// Four ranks that work 10 s each; rank 2 writes for 10 s more, 8 of them in fsync, while the others wait.
+struct Checkpoint {
+  SampleExperiment sample{{"REALTIME", "idleness", "CPU", "io"}};
+  ContextId loop, call, fsync, work;
+
+  Checkpoint() {
+    const std::uint32_t role = sample.add_role("main");
+    const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+    loop = sample.add(main, {ContextKind::loop, "", "a.c", 4});
+    work = sample.add(loop, {ContextKind::statement, "", "a.c", 5});
+    call = sample.add(loop, {ContextKind::call, "", "a.c", 6});
+    fsync = sample.add(call, {ContextKind::procedure, "fsync", "", 0, "libc.so.6", database::kRunTime});
+    const ContextId in_fsync =
+        sample.add(fsync, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
+    const ContextId other =
+        sample.add(loop, {ContextKind::procedure, "close", "", 0, "libc.so.6", database::kRunTime});
+    const ContextId in_other =
+        sample.add(other, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
+    constexpr std::uint8_t kInWait = database::kInWait;
+    const ContextId barrier = sample.add(loop, {ContextKind::procedure, "MPI_Barrier", "", 0, "libmpi.so",
+                                                database::kFrontier | database::kInWait});
+    const ContextId wait = sample.add(barrier, {ContextKind::statement, "", "", 0, "libmpi.so", kInWait});
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      sample.add_location(static_cast<std::int32_t>(rank), 0, role);
+      sample.set(work, kTime, rank, 10 * kSecond);
+      sample.set(work, kCpu, rank, 10 * kSecond);
+      if (rank == 2) {
+        for (const std::uint32_t metric : {kTime, kIo}) {
+          sample.set(in_fsync, metric, rank, 8 * kSecond);
+          sample.set(in_other, metric, rank, 2 * kSecond);
+        }
+        continue;
+      }
+      sample.set(wait, kTime, rank, 10 * kSecond);
+      sample.set(wait, kIdleness, rank, 10 * kSecond);
+    }
+    sample.finish();
+    sample.build().blame[0] = {{loop, 30 * kSecond, 0, 0}};
+    sample.build().suspects = {{0,
+                                loop,
+                                loop,
+                                {2},
+                                7'500'000'000,
+                                30 * kSecond,
+                                7'500'000'000,
+                                10 * kSecond,
+                                loop,
+                                database::Confidence::sure,
+                                database::Doubt::none,
+                                {loop},
+                                {{loop, 30 * kSecond}}}};
+    sample.build().quality.samples = 1000;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Most of input and output is in one call") {
+  const Checkpoint checkpoint;
+  const auto found = input_and_output(views::Figures(checkpoint.sample));
+  REQUIRE(found);
+  CHECK(found->seconds == Approx(10));
+  CHECK(found->where == checkpoint.call);
+  CHECK(found->call == checkpoint.fsync);
+  CHECK(found->there_s == Approx(8));
+}
+
+TEST_CASE("A run without input and output has none") {
+  SampleExperiment sample{{"REALTIME", "idleness"}};
+  sample.add_role("main");
+  sample.add_location(0, 0, 0);
+  sample.set(sample.add(0, {ContextKind::statement, "", "a.c", 5}), kTime, 0, kSecond);
+  sample.finish();
+  CHECK_FALSE(input_and_output(views::Figures(sample)));
+}
+
+TEST_CASE("A suspect that writes is called so, and surely") {
+  const Checkpoint checkpoint;
+  const std::string printed = run(checkpoint.sample, {});
+  std::istringstream words(printed);
+  std::string text;
+  for (std::string word; words >> word;) text += word + ' ';
+  INFO(text);
+  CHECK(text.find("12.5 % of the run is input and output (10.0 of 80.0 rank-seconds); 80 % of that in fsync "
+                  "from the call at a.c:6") != std::string::npos);
+  CHECK(text.find("100 % of the extra 7.50 s there is input and output.") != std::string::npos);
+  CHECK(text.find("preempted") == std::string::npos);
+  const nlohmann::json report = nlohmann::json::parse(run(checkpoint.sample, {"report", "--format", "json"}));
+  CHECK(report["verdict"]["kind"] == "io");
+  CHECK(report["suspects"][0]["excess_io_share"].get<double>() == Approx(1));
+  CHECK(report["suspects"][0]["confidence"] == "sure");
+}
+
+}  // namespace culprit::viewer::testing

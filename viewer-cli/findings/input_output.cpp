@@ -1,0 +1,75 @@
+// Which code reads and writes (docs/diagnosis.md): along the path with at least half of the metric `io`, the
+// last frame that is neither a run-time library's nor MPI's, and the call that it makes.
+#include "findings/input_output.hpp"
+
+#include "views/column.hpp"
+
+namespace culprit::viewer {
+namespace {
+
+using database::Context;
+using database::ContextId;
+
+/// Of what is around: that much makes a part the place of it.
+constexpr double kMost = 0.5;
+
+class Search {
+ public:
+  Search(const views::Figures& figures, std::uint32_t metric)
+      : figures_(figures), experiment_(figures.experiment()), metric_(metric) {}
+
+  [[nodiscard]] std::optional<InputAndOutput> run() const {
+    InputAndOutput found{.seconds = seconds(0)};
+    if (found.seconds <= 0) return std::nullopt;
+    found.there_s = found.seconds;
+    for (ContextId at = 0; at != database::kNone; at = largest_child(at, kMost * found.seconds)) {
+      const Context& context = experiment_.contexts[at];
+      if ((context.flags & (database::kRunTime | database::kInWait)) == 0) {
+        found.where = at;
+        found.there_s = seconds(at);
+        found.call = found.file = database::kNone;
+      } else if (context.kind == database::ContextKind::region) {
+        found.file = at;
+      } else if (context.kind == database::ContextKind::procedure && found.call == database::kNone) {
+        found.call = at;
+      }
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] double seconds(ContextId context) const {
+    double sum = 0;
+    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role)
+      sum += static_cast<double>(figures_.context(role, metric_, context, true).sum) / 1e9;
+    return sum;
+  }
+
+  /// The child that has `least` seconds or more; kNone: none has.
+  [[nodiscard]] ContextId largest_child(ContextId of, double least) const {
+    ContextId largest = database::kNone;
+    double most = 0;
+    for (ContextId x = of + 1; x < experiment_.contexts[of].end; x = experiment_.contexts[x].end) {
+      const double here = seconds(x);
+      if (here > most) {
+        most = here;
+        largest = x;
+      }
+    }
+    return most >= least ? largest : database::kNone;
+  }
+
+  const views::Figures& figures_;
+  const database::Contents& experiment_;
+  std::uint32_t metric_;
+};
+
+}  // namespace
+
+std::optional<InputAndOutput> input_and_output(const views::Figures& figures) {
+  const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), "io");
+  if (!metric || figures.experiment().contexts.empty()) return std::nullopt;
+  return Search(figures, *metric).run();
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "findings/diagnosis.hpp"
+#include "views/figures.hpp"
+
+#include <optional>
+
+// Waiting for files (docs/diagnosis.md).
+namespace culprit::viewer {
+
+/// What all threads together spend in calls of input and output.
+struct InputAndOutput {
+  double seconds = 0;
+  /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
+  database::ContextId where = 0;
+  double there_s = 0;
+  /// The call there, of a run-time library or of MPI, that has half of all or more; kNone: none has.
+  database::ContextId call = database::kNone;
+  /// The frame of a file that has half of all or more (hpcrun-lite --files); kNone: none has.
+  database::ContextId file = database::kNone;
+};
+
+/// Empty where there is none. `figures` must be over all threads. Cost: the contexts on one path, and their
+/// children.
+std::optional<InputAndOutput> input_and_output(const views::Figures& figures);
+
+}  // namespace culprit::viewer
