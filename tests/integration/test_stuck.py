@@ -66,15 +66,16 @@ class Hanging:
             except (OSError, ProcessLookupError):
                 pass
 
-    def look(self, *options):
-        done = harness.run([harness.VIEWER, self.run, "stuck", "--format", "json", *options], expect=None)
+    def look(self, *options, host=()):
+        done = harness.run([*host, harness.VIEWER, self.run, "stuck", "--format", "json", *options], expect=None)
         return json.loads(done.stdout) if done.returncode == 0 else None
 
-    def when(self, wanted, *options, seconds=200):
-        """The first look of which `wanted` holds: a program needs a while to get to where it hangs."""
+    def when(self, wanted, *options, seconds=200, host=()):
+        """The first look of which `wanted` holds: a program needs a while to get to where it hangs. `host`: a command that runs
+        others on another host, for which this one's files are those of a file system that both have."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            found = self.look(*options)
+            found = self.look(*options, host=host)
             if found and wanted(found):
                 return found
             time.sleep(0.2)
@@ -260,6 +261,21 @@ class Stuck(unittest.TestCase):
             self.assertEqual(found["problems"][0]["ranks"], [2])
             self.assertIn("is stopped by a signal", found["problems"][0]["text"])
             self.assertIn(f"in work at hangs.c:{line_of('work')}", found["problems"][0]["text"])
+
+    def test_stopped_on_another_host(self):
+        """There only the heartbeats tell: those of the ranks that wait go on."""
+        host = ["unshare", *([] if os.getuid() == 0 else ["--map-root-user"]), "--uts", "--pid", "--fork", "--mount-proc",
+                "sh", "-c", 'hostname elsewhere && exec "$@"', "sh"]  # fmt: skip
+        if subprocess.run([*host, "true"], capture_output=True).returncode != 0:
+            self.skipTest("this machine does not let us make a host up")
+        with self.hanging(3, "stopped") as job:
+            found = job.when(has("not-moving", "no sign of life"), host=host)
+            self.assertEqual(found["problems"][0]["ranks"], [2])
+            self.assertIn("it is stopped or dead, or its host does not answer", found["problems"][0]["text"])
+            self.assertIn(f"in work at hangs.c:{line_of('work')}", found["problems"][0]["text"])
+            for rank in (0, 1):
+                self.assert_at(waiting(found, rank), "MPI_Barrier", "barrier of the others")
+                self.assertEqual(waiting(found, rank)["for"], [2])
 
     def test_moving(self):
         for way in ("slow", "pipeline", "polling"):

@@ -157,7 +157,7 @@ NOINLINE static void one_stops(void) {
     work(1); /* long enough to be sampled on a busy machine */
     raise(SIGSTOP);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD); /* here: barrier of the others */
 }
 NOINLINE static void slow_but_moving(void) {
   for (int i = 0; i < 1000; ++i) {

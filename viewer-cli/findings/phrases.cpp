@@ -53,6 +53,31 @@ std::string procedure_phrase(const database::Contents& experiment, ContextId con
   return module.empty() || views::is_named_for_module(frame) ? name : name + " in " + std::string(module);
 }
 
+bool same_process(const database::LocationEntry& a, const database::LocationEntry& b) {
+  return a.rank == b.rank && a.pid == b.pid && a.host == b.host;
+}
+
+/// Several threads of one process, as `threads 2-5 of rank 1`; without the process where the run has no
+/// other.
+std::string threads_of_process_phrase(const database::Contents& experiment,
+                                      std::span<const std::uint32_t> locations) {
+  const database::LocationEntry first = experiment.locations[locations.front()];
+  std::vector<std::int32_t> threads;
+  for (const std::uint32_t location : locations)
+    threads.push_back(static_cast<std::int32_t>(experiment.locations[location].thread));
+  std::ranges::sort(threads);
+  const std::vector<std::string> parts = views::parts_of_ranks(threads);
+  std::string list;
+  for (const std::string& part : std::span(parts).first(std::min(parts.size(), kRankParts)))
+    list += (list.empty() ? "" : ", ") + part;
+  std::string text = parts.size() <= kRankParts ? "threads " + list : counted(threads.size(), "thread");
+  const auto last = static_cast<std::uint32_t>(experiment.locations.size() - 1);
+  if (same_process(experiment.locations[0], experiment.locations[last])) return text;
+  return text + " of " +
+         (first.rank < 0 ? std::string(first.host) + ':' + std::to_string(first.pid)
+                         : "rank " + std::to_string(first.rank));
+}
+
 /// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
 std::string call_phrase(const database::Contents& experiment, ContextId context, bool article,
                         const std::string& where, const std::string& in) {
@@ -167,6 +192,10 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
   if (locations.empty()) return "many threads, a little on each";
   if (are_ranks(experiment, locations)) return ranks_phrase(ranks_of(experiment, locations));
   const std::size_t number = locations.size();
+  const bool one_process = std::ranges::all_of(locations, [&](std::uint32_t location) {
+    return same_process(experiment.locations[location], experiment.locations[locations.front()]);
+  });
+  if (one_process && number > 1) return threads_of_process_phrase(experiment, locations);
   if (const auto ranks = ranks_of(experiment, locations); number > kThreadsNamed && ranks.front() >= 0)
     return counted(number, "thread") + " of " + ranks_phrase(ranks);
   std::string text;
