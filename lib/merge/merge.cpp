@@ -282,18 +282,18 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
 
 }  // namespace
 
-void read_time_lines(exchange::Communicator& comm, const Options& options, const UseTimeLines& use) {
+void read_time_lines(exchange::Communicator& comm, const Options& options, const Progress& progress,
+                     const UseTimeLines& use) {
   Options own = options;
   own.dry_run = true;
   own.output = options.measurement;
   const IdleRules rules = check_request(comm, own);
-  const Progress silent = [](const char*, std::uint64_t, std::uint64_t) {};
   Lost lost;
   for (;;) {
     try {
       Provenance provenance;
-      const Survey found = survey_rest(comm, own, lost, silent, provenance);
-      const SampledCode code = recover_code(comm, own, rules, found, silent);
+      const Survey found = survey_rest(comm, own, lost, progress, provenance);
+      const SampledCode code = recover_code(comm, own, rules, found, progress);
       const Partition partition(comm, found.processes, code.roles);
       TimeLines lines = open_time_lines(partition, found.shared, code.shape);
       return use(code.attribution, code.shape, lines);

@@ -2,6 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "merge/attribution/attribute.hpp"
+#include "merge/input/together.hpp"
 #include "merge/timelines/time_lines.hpp"
 #include "merge/values/shape.hpp"
 
@@ -17,6 +18,7 @@ using UseTimeLines = std::function<void(const Attribution&, const Shape&, TimeLi
 /// Collective: reads of the measurement `options.measurement` what call paths it has, and calls `use` with
 /// the time lines of this rank, as merge() reads them; again where files were lost meanwhile. Writes nothing.
 /// Throws as merge() does.
-void read_time_lines(exchange::Communicator& comm, const Options& options, const UseTimeLines& use);
+void read_time_lines(exchange::Communicator& comm, const Options& options, const Progress& progress,
+                     const UseTimeLines& use);
 
 }  // namespace culprit::merge

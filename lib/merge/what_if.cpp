@@ -131,20 +131,26 @@ class ReplayedRun {
 }  // namespace
 
 std::vector<WhatIfAnswer> what_if(const Options& options, const database::Contents& database,
-                                  std::span<const WhatIfQuestion> questions) {
+                                  std::span<const WhatIfQuestion> questions, const Progress& progress) {
   std::vector<WhatIfAnswer> answers;
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
-    read_time_lines(comm, options, [&](const Attribution& attribution, const Shape& shape, TimeLines& lines) {
-      if (!is_same(attribution, database))
-        throw NotReplayable(
-            "the database has other call paths than the measurement yields (merge it anew, without -R, "
-            "--no-loops and --idle-rules: prof-mpi --force)");
-      if (lines.processes.empty())
-        throw NotReplayable("no trace beside the measurements can be read (measure again with --trace)");
+    read_time_lines(
+        comm, options, progress, [&](const Attribution& attribution, const Shape& shape, TimeLines& lines) {
+          if (!is_same(attribution, database))
+            throw NotReplayable(
+                "the database has other call paths than the measurement yields (merge it anew, without -R, "
+                "--no-loops and --idle-rules: prof-mpi --force)");
+          if (lines.processes.empty())
+            throw NotReplayable("no trace beside the measurements can be read (measure again with --trace)");
+          const Phase matching(comm, progress, "time lines", 1);
       ReplayedRun run(comm, lines, shape);
-      answers.clear();
-      for (const WhatIfQuestion& question : questions) answers.push_back(run.answer(question));
-    });
+          answers.clear();
+          Phase replaying(comm, progress, "replaying", questions.size());
+          for (const WhatIfQuestion& question : questions) {
+            answers.push_back(run.answer(question));
+            replaying.step();
+          }
+        });
   });
   return answers;
 }

@@ -60,8 +60,8 @@ class NotReplayable : public std::runtime_error {
 /// Reads the time lines of the measurement `options.measurement` once and replays them for each question
 /// (docs/algorithms.md 18); `options.output` and `dry_run` do not matter. Contexts are those of `database`,
 /// which must have been merged from it. What does not fit into memory goes to $TMPDIR. Throws NotReplayable,
-/// std::runtime_error as merge() does, and storage::SpillError.
+/// std::runtime_error as merge() does, and storage::SpillError. `progress` may be empty.
 std::vector<WhatIfAnswer> what_if(const Options& options, const database::Contents& database,
-                                  std::span<const WhatIfQuestion> questions);
+                                  std::span<const WhatIfQuestion> questions, const Progress& progress = {});
 
 }  // namespace culprit::merge

@@ -181,6 +181,7 @@ SHAPES = {
         "varying_gaps": [{"role": text, "path": path, "after_path": or_null(path), "threads": whole, "count": whole,
                           "mean_s": number, "deviation_s": number, "idle_s": number, "unexplained_s": number}],
         "blame": BLAME, "suspects": SUSPECTS, "quality": QUALITY,
+        "replayed_savings": [{"suspect_ids": [matching(r"c\d+")], "save_balanced_s": number}],
     },
     "hot-path": {"metric": text, "unit": text,
                  "path": [{"id": matching(r"c\d+"), "frame": FRAME, "value": number, "share": share}]},

@@ -113,12 +113,31 @@ class WhatIf(harness.UnderBothMpis, harness.Workspace):
         calls = [call for logs in (before, after) for log in logs for call in log.calls]
         self.assert_time(gain, (1 - ACCURACY) * expected, (1 + ACCURACY) * expected, calls, f"{scenario}: gain by the log")
         self.assert_time(gain, (1 - ACCURACY) * measured, (1 + ACCURACY) * measured, calls, f"{scenario}: gain with the change")
+        if scenario == "uneven_ranks":
+            self.check_report(path, gain)
         # Who waits no more.
         sums = collections.defaultdict(lambda: [0.0, 0.0])
         for row in found["changes"]:
             sums[row["pattern"]][0] += row["before_s"]
             sums[row["pattern"]][1] += row["after_s"]
         self.assertLess(sums[VANISHES[scenario]][1], 0.7 * sums[VANISHES[scenario]][0])
+
+    def check_report(self, path, gain):
+        """The report's saving is what a replay says, of the same code."""
+        report = harness.viewer_json(self.directory, "report")
+        replayed = report["replayed_savings"][0]
+        names = {row["suspect_id"]: row["name"] for row in report["suspects"]}
+        self.assertEqual(len(replayed["suspect_ids"]), 1, names)
+        suspect = replayed["suspect_ids"][0]
+        self.assertIn(path, names[suspect])
+        asked = harness.viewer_json(self.directory, "what-if", "--balance", suspect)
+        self.assertAlmostEqual(replayed["save_balanced_s"], asked["run_s"] - asked["predicted_s"], delta=1e-8)
+        self.assertAlmostEqual(replayed["save_balanced_s"], gain, delta=ACCURACY * gain)
+        text = " ".join(harness.run([harness.VIEWER, self.directory, "report"]).stdout.split())
+        self.assertRegex(text, "it would save [0-9]+ % of the run time \\([0-9.]+ s, by a replay of the time lines\\)")
+        # Without the measurement it is an estimate again.
+        alone = harness.viewer_json(self.directory.with_name(self.directory.name + ".db").rename(self.here / "alone.db"), "report")
+        self.assertEqual(alone["replayed_savings"], [])
 
     def check(self, mpi):
         for scenario in CHANGES:

@@ -6,11 +6,13 @@
 #include "text/table.hpp"
 
 #include <ostream>
+#include <string>
 
 namespace culprit::viewer {
 
-/// `{"idle_share","idle_s","total_s","where","roles","blame","suspects","quality"}`.
-Json report_json(const views::Figures& figures, bool without_startup = false);
+/// `{"idle_share","idle_s","total_s","where","roles","blame","suspects","replayed_savings","quality"}` and
+/// more. `database`: as the user named it.
+Json report_json(const views::Figures& figures, const std::string& database, bool without_startup = false);
 
 /// The counters of the measurement's quality; of the time lines, those that end early (`traces_stopped`) and
 /// how many operations of each kind found no partner (`unmatched`).

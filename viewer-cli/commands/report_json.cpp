@@ -1,4 +1,5 @@
 #include "commands/report.hpp"
+#include "commands/report_text.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
@@ -125,6 +126,19 @@ Json verdict_json(const Verdict& verdict) {
             {"threads_idle_s", losses.threads_s}}}};
 }
 
+/// Of suspects that the report names together: ids as in `suspects`.
+Json replayed_json(const ReplayedSuspects& replayed) {
+  Json rows = Json::array();
+  for (const auto& [group, saved_ns] : replayed) {
+    Json suspects = Json::array();
+    for (const database::Suspect* const suspect : group)
+      suspects.push_back('c' + std::to_string(suspect->suspect));
+    rows.push_back(
+        {{"suspect_ids", std::move(suspects)}, {"save_balanced_s", static_cast<double>(saved_ns) / 1e9}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 Json quality_json(const database::Contents& experiment) {
@@ -157,7 +171,7 @@ Json quality_json(const database::Contents& experiment) {
           {"unmatched", unmatched_json(experiment.trace().unmatched)}};
 }
 
-Json report_json(const views::Figures& figures, bool without_startup) {
+Json report_json(const views::Figures& figures, const std::string& database, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
   const Diagnosis diagnosis = diagnose(figures, without_startup);
   const Verdict verdict = find_verdict(figures, diagnosis, kWholeName, true);
@@ -182,6 +196,7 @@ Json report_json(const views::Figures& figures, bool without_startup) {
           {"varying_gaps", to_json(experiment, varying_gaps_table(experiment))},
           {"blame", to_json(experiment, blame_table(figures, diagnosis.blamed, diagnosis.idle_s))},
           {"suspects", to_json(experiment, suspects_table(figures))},
+          {"replayed_savings", replayed_json(replayed_suspects(figures, database, without_startup))},
           {"quality", quality_json(experiment)}};
 }
 

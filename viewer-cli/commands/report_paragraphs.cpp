@@ -42,6 +42,7 @@ constexpr std::size_t kGapsListed = 2;
 constexpr std::size_t kWorkNamed = 3;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
+constexpr std::size_t kAnyWidth = 100;
 constexpr double kMostlyCpu = 0.8;  // of the work: below, the report says so
 
 using Tone = ReportParagraph::Tone;
@@ -54,8 +55,9 @@ constexpr char kLink = '\x1c', kOf = '\x1d', kEnd = '\x1e';
 class Report {
  public:
   Report(const views::Figures& figures, const std::string& database, bool without_startup, std::size_t width,
-         bool unicode)
-      : unicode_(unicode),
+         bool unicode, const ReplayedSuspects& replayed)
+      : replayed_(replayed),
+        unicode_(unicode),
         width_(width),
         figures_(figures),
         experiment_(figures.experiment()),
@@ -86,6 +88,9 @@ class Report {
     for (const std::string& line : quality_warnings(experiment_)) add(Tone::warning, line, 0, 2);
     return std::move(paragraphs_);
   }
+
+  /// After make().
+  [[nodiscard]] const std::vector<SuspectGroup>& groups() const { return groups_; }
 
  private:
   void say(const std::string& text, std::size_t indent = 0) { say(text, indent, indent); }
@@ -408,7 +413,8 @@ class Report {
     return keep((share >= 0.005 ? "about " : "") + round_percent(share));
   }
 
-  /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5).
+  /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5, or 18 where the time
+  /// lines were replayed).
   void worth(const std::vector<Listed>& here, std::uint32_t role) {
     const RoleIdleness& threads = diagnosis_.roles[role];
     const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
@@ -419,11 +425,34 @@ class Report {
     const bool several = here.size() > 1;
     const database::Suspect& first = *here.front().facts.suspect;
     say("Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-            " would save " + about(balanced / run_s) + " of the run time; if " +
+            " would save " + saved(balanced / run_s, replayed_saving(here, role), run_s) + "; if " +
             threads_phrase(experiment_, first.locations) + " did no more " +
             (several ? "of the first " : "") + "than the others, up to " +
             keep(round_percent(removed / run_s)) + '.',
         2);
+  }
+
+  /// In seconds, where the time lines were replayed; remembers that they are asked for.
+  std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role) {
+    if (!is_of_ranks(role)) return std::nullopt;
+    SuspectGroup group;
+    for (const Listed& each : here) group.push_back(each.facts.suspect);
+    const auto found = replayed_.find(group);
+    groups_.push_back(std::move(group));
+    return found == replayed_.end() ? std::nullopt : std::optional(static_cast<double>(found->second) / 1e9);
+  }
+
+  /// `33 % of the run time (0.96 s, by a replay of the time lines)`.
+  [[nodiscard]] std::string saved(double by_sums, std::optional<double> replayed_s, double run_s) const {
+    constexpr double kNothing = 0.005, kAlike = 0.5;
+    if (!replayed_s) return about(by_sums) + " of the run time";
+    const double share = *replayed_s / run_s;
+    const std::string by_replay = ", by a replay of the time lines";
+    const std::string text = share < kNothing ? "nothing" + by_replay
+                                              : keep(round_percent(share)) + " of the run time (" +
+                                                    time(*replayed_s) + by_replay + ')';
+    // Programs that poll, or take messages as they come, do so as they did in a replay.
+    return share >= kAlike * by_sums ? text : text + ", and " + about(by_sums) + " by the sums of its ranks";
   }
 
   void cpu(const SuspectFacts& facts, bool several) {
@@ -574,6 +603,7 @@ class Report {
     say("Most work is done in " + enumerate(parts) + '.');
   }
 
+  const ReplayedSuspects& replayed_;
   bool unicode_;
   std::size_t width_;
   const views::Figures& figures_;
@@ -582,6 +612,7 @@ class Report {
   Diagnosis diagnosis_;
   Verdict verdict_;
   std::vector<std::string> names_;             // of all suspects
+  std::vector<SuspectGroup> groups_;           // that were said to save something
   std::set<const database::Suspect*> listed_;  // that were named
   std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
   mutable std::vector<ReportPlace> places_;    // that texts lead to
@@ -592,7 +623,21 @@ class Report {
 
 std::vector<ReportParagraph> report_paragraphs(const views::Figures& figures, const std::string& database,
                                                bool without_startup, std::size_t width, bool unicode) {
-  return Report(figures, database, without_startup, width, unicode).make();
+  const ReplayedSuspects replayed = replayed_suspects(figures, database, without_startup);
+  return Report(figures, database, without_startup, width, unicode, replayed).make();
+}
+
+ReplayedSuspects replayed_suspects(const views::Figures& figures, const std::string& database,
+                                   bool without_startup) {
+  if (figures.experiment().trace().traced == 0) return {};
+  const ReplayedSuspects none;
+  Report asking(figures, database, without_startup, kAnyWidth, true, none);
+  asking.make();
+  const std::vector<SuspectGroup>& groups = asking.groups();
+  const auto savings = replayed_savings(figures.experiment(), database, groups);
+  ReplayedSuspects found;
+  for (std::size_t i = 0; savings && i < groups.size(); ++i) found.emplace(groups[i], (*savings)[i]);
+  return found;
 }
 
 std::string report_tone_name(ReportParagraph::Tone tone) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/replayed_savings.hpp"
 #include "findings/diagnosis.hpp"
 #include "text/screen.hpp"
 
@@ -47,6 +48,9 @@ std::string report_tone_name(ReportParagraph::Tone tone);
 /// `width` columns.
 std::vector<ReportParagraph> report_paragraphs(const views::Figures& figures, const std::string& database,
                                                bool without_startup, std::size_t width, bool unicode);
+/// Where the run has a trace: what balancing the suspects of a sentence together saves, by a replay.
+ReplayedSuspects replayed_suspects(const views::Figures& figures, const std::string& database,
+                                   bool without_startup);
 /// The same as text.
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
                   const std::string& database, bool without_startup = false);

@@ -56,7 +56,7 @@ void run_report(std::ostream& out, const Screen& screen, const views::Source& so
   write_as(
       invocation.format, out,
       [&] { write_report(out, screen, figures, invocation.database, invocation.without_startup); },
-      [&] { return report_json(figures, invocation.without_startup); });
+      [&] { return report_json(figures, invocation.database, invocation.without_startup); });
 }
 
 void run_efficiency(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {

@@ -7,6 +7,7 @@
 #include "metrics/wait_pattern.hpp"
 #include "print/text.hpp"
 #include "request/errors.hpp"
+#include "request/progress_line.hpp"
 #include "structure/structure.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -268,14 +269,6 @@ std::string note_on_intervals(const Writer& writer, const merge::WhatIfAnswer& a
          writer.time(static_cast<double>(each.predicted_ns)) + " (--each).";
 }
 
-merge::Options options_for(const database::Contents& experiment, const Invocation& invocation) {
-  merge::Options options;
-  options.measurement = measurement_of(experiment, invocation.database);
-  options.structure_cache = structure::default_cache();
-  options.loops = has_loops(experiment);
-  return options;
-}
-
 /// Of code that is changed twice only the last change would hold.
 void check_apart(const merge::WhatIfQuestion& question, const Invocation& invocation) {
   std::map<ContextId, std::string> changed;
@@ -292,6 +285,14 @@ void check_apart(const merge::WhatIfQuestion& question, const Invocation& invoca
 }
 
 }  // namespace
+
+merge::Options what_if_options(const database::Contents& experiment, const std::string& named) {
+  merge::Options options;
+  options.measurement = measurement_of(experiment, named);
+  options.structure_cache = structure::default_cache();
+  options.loops = has_loops(experiment);
+  return options;
+}
 
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation) {
   const views::Figures figures(source);
@@ -345,7 +346,10 @@ void run_what_if(std::ostream& out, const Screen& screen, const views::Source& s
   }
   std::vector<merge::WhatIfAnswer> answers;
   try {
-    answers = merge::what_if(options_for(experiment, invocation), experiment, questions);
+    ProgressLine line("what if", invocation.quiet);
+    answers = merge::what_if(
+        what_if_options(experiment, invocation.database), experiment, questions,
+        [&](const char* phase, std::uint64_t done, std::uint64_t total) { line.update(phase, done, total); });
   } catch (const merge::NotReplayable& why) {
     throw CommandError("what-if: " + invocation.database + ": " + why.what());
   }

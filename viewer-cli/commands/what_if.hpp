@@ -11,6 +11,10 @@
 // What the run would be with other work (`what-if`), by a replay of its time lines.
 namespace culprit::viewer {
 
+/// To read the measurement that a database was made from; `named`: what the user gave, one or the other.
+/// Throws CommandError where it is not there.
+merge::Options what_if_options(const database::Contents& experiment, const std::string& named);
+
 /// The question of an invocation, in contexts of its database; throws UsageError or CommandError.
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation);
 

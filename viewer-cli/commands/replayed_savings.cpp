@@ -1,0 +1,71 @@
+// The report's savings where every call is known: the run is replayed with its suspects balanced
+// (docs/algorithms.md 18), in place of the estimate from sums (5.5), which knows of no wait behind a wait.
+#include "commands/replayed_savings.hpp"
+
+#include "commands/what_if.hpp"
+#include "merge/what_if.hpp"
+#include "request/errors.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+namespace culprit::viewer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is replayed in about a second.
+constexpr std::uintmax_t kQuick = std::uintmax_t{16} << 20;
+
+std::uintmax_t trace_bytes(const fs::path& measurement) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at(measurement, kSkip, error), end;
+       !error && at != end && bytes <= kQuick; at.increment(error)) {
+    if (at->path().extension() != ".trace") continue;
+    const std::uintmax_t size = at->file_size(error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+merge::WhatIfQuestion balanced(const database::Contents& experiment, const SuspectGroup& group) {
+  merge::WhatIfQuestion question;
+  for (const database::Suspect* const suspect : group) {
+    merge::WhatIfChange change{.kind = merge::WhatIfChange::Kind::balance, .where = {}};
+    for (const database::ContextId scope : suspect->scopes)
+      change.where.push_back({scope, experiment.contexts[scope].end});
+    question.changes.push_back(std::move(change));
+  }
+  return question;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> replayed_savings(const database::Contents& experiment,
+                                                          const std::string& named,
+                                                          std::span<const SuspectGroup> groups) {
+  // Whoever lacks the traces of some ranks cannot know when the others would come.
+  const bool whole = experiment.trace().traced > 0 && experiment.trace().traced == experiment.run.ranks &&
+                     experiment.trace().stopped == 0;
+  if (!whole || groups.empty()) return std::nullopt;
+  std::vector<merge::WhatIfQuestion> questions;
+  for (const SuspectGroup& group : groups) questions.push_back(balanced(experiment, group));
+  try {
+    const merge::Options options = what_if_options(experiment, named);
+    if (trace_bytes(options.measurement) > kQuick) return std::nullopt;
+    std::vector<std::int64_t> savings;
+    for (const merge::WhatIfAnswer& answer : merge::what_if(options, experiment, questions)) {
+      if (answer.contradictions > 0) return std::nullopt;
+      savings.push_back(static_cast<std::int64_t>(answer.run_ns) -
+                        static_cast<std::int64_t>(answer.predicted_ns));
+    }
+    return savings;
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // whatever lacks for a replay: the report says what it knows without
+  }
+}
+
+}  // namespace culprit::viewer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "database/contents.hpp"
+#include "views/source.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace culprit::viewer {
+
+/// Suspects that are balanced together.
+using SuspectGroup = std::vector<const database::Suspect*>;
+/// What balancing each of these groups saves, in ns (replayed_savings()).
+using ReplayedSuspects = std::map<SuspectGroup, std::int64_t>;
+
+/// By how many ns the run would be shorter (negative: longer) if the suspects of a group took the same time
+/// on all ranks, for each group: the answer of `what-if --balance` (docs/what-if.md). Nothing where the run
+/// has no trace, where the measurement that `named` was made from is not at hand or was merged in another
+/// way, or where its traces are so large that a reader would wait: more than 16 MiB, some 2.5 million calls.
+std::optional<std::vector<std::int64_t>> replayed_savings(const database::Contents& experiment,
+                                                          const std::string& named,
+                                                          std::span<const SuspectGroup> groups);
+
+}  // namespace culprit::viewer
