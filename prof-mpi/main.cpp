@@ -77,9 +77,10 @@ int become_mpi(const Launch& launch, char** argv) {
   }
   if (launch.rank == 0) {
     print_failure(
-        fmt::format("start: {}: {} (this installation was built without that MPI; start prof-mpi without a "
-                    "launcher, or build with its development package installed)",
-                    tried.string(), why));
+        fmt::format("start: {}: {} (this installation has no prof-mpi for that MPI; start it without a "
+                    "launcher, install the package culprit-{}, or build with that MPI's development package "
+                    "installed)",
+                    tried.string(), why, launch.implementations.front()));
   }
   return kFailure;
 }

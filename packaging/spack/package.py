@@ -1,0 +1,42 @@
+# A recipe for Spack: put this file into packages/culprit of a repository of yours (spack repo create).
+from spack.package import *
+
+
+class Culprit(CMakePackage):
+    """Finds the code which makes MPI programs wait: a sampling call-path profiler with post-mortem blame shifting."""
+
+    homepage = "https://culprit.invalid"
+    git = "https://culprit.invalid/culprit.git"
+    maintainers("culprit")
+    license("Apache-2.0")
+
+    version("main", branch="main")
+
+    generator("ninja")
+
+    depends_on("cxx", type="build")
+    depends_on("c", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi")
+    depends_on("elfutils")
+    depends_on("xz")
+    depends_on("zydis")
+    depends_on("libunwind")
+    depends_on("boost+serialization+graph+math")
+    depends_on("intel-oneapi-tbb")
+    depends_on("robin-map")
+    depends_on("cli11")
+    depends_on("fmt@9:")
+    depends_on("nlohmann-json")
+    depends_on("re2")
+    depends_on("muparser")
+    depends_on("ncurses")
+    depends_on("source-highlight")
+    depends_on("xxhash")
+    depends_on("zstd")
+    depends_on("protobuf")
+    depends_on("zlib-api")
+
+    def cmake_args(self):
+        return [self.define("CULPRIT_TESTS", False)]

@@ -1,0 +1,113 @@
+"""What an installation offers to programs: culprit.h is found by CMake's find_package and by pkg-config wherever the prefix was moved
+to, and the preloaded libraries define the symbols that are listed, and no others, in the program that they are loaded into."""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+import harness
+
+SYMBOLS = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "symbols"
+PROGRAM = """#include <culprit.h>
+int main(void) {
+  culprit_region_begin("region");
+  culprit_region_end("region");
+  return 0;
+}
+"""
+PROJECT = """cmake_minimum_required(VERSION 3.16)
+project(consumer C CXX)
+find_package(Culprit 0.1 REQUIRED)
+if(NOT EXISTS "${Culprit_FORTRAN_SOURCE}")
+  message(FATAL_ERROR "no Fortran module at '${Culprit_FORTRAN_SOURCE}'")
+endif()
+add_executable(in_c program.c)
+add_executable(in_cxx program.cpp)
+foreach(program in_c in_cxx)
+  target_link_libraries(${program} PRIVATE Culprit::culprit)
+endforeach()
+"""
+FORTRAN = """program p
+use culprit
+call culprit_region_begin('region')
+call culprit_region_end('region')
+end program
+"""
+
+
+def defined_by(library):
+    """The names of its dynamic symbols, without versions and what every library has."""
+    lines = harness.run(["nm", "-D", "--defined-only", harness.PREFIX / "lib" / "culprit" / f"libculprit-{library}.so"]).stdout.splitlines()
+    names = {line.split()[-1].partition("@")[0] for line in lines}
+    return {name for name in names if name not in ("__gmon_start__", "GLIBC_2.3.2")}
+
+
+def listed(library):
+    return set((SYMBOLS / f"libculprit-{library}.txt").read_text().split())
+
+
+class Packaging(harness.Workspace):
+    def setUp(self):
+        super().setUp()
+        # Away from where it was installed.
+        self.prefix = self.here / "moved"
+        for part in ("include", "share"):
+            shutil.copytree(harness.PREFIX / part, self.prefix / part)
+
+    def test_find_package(self):
+        source = self.here / "source"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(PROJECT)
+        for name in ("program.c", "program.cpp"):
+            (source / name).write_text(PROGRAM)
+        build = self.here / "build"
+        harness.run(["cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}"])
+        harness.run(["cmake", "--build", build])
+        for program in ("in_c", "in_cxx"):
+            harness.run([build / program])
+        refused = harness.run(
+            ["cmake", "-S", self.another_version(source), "-B", self.here / "other", f"-DCMAKE_PREFIX_PATH={self.prefix}"], expect=1)
+        self.assertIn("Culprit", refused.stderr)
+
+    def another_version(self, source):
+        other = self.here / "other-source"
+        shutil.copytree(source, other)
+        (other / "CMakeLists.txt").write_text(PROJECT.replace("Culprit 0.1", "Culprit 9.0"))
+        return other
+
+    def test_pkg_config(self):
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(self.prefix / "share" / "pkgconfig"))
+        flags = harness.run(["pkg-config", "--cflags", "--libs", "culprit"], env=environment).stdout.split()
+        (self.here / "program.c").write_text(PROGRAM)
+        harness.run(["cc", "-Wall", "-Wextra", "-Werror", self.here / "program.c", *flags, "-o", self.here / "program"])
+        harness.run([self.here / "program"])
+        module = harness.run(["pkg-config", "--variable=fortran_source", "culprit"], env=environment).stdout.strip()
+        (self.here / "program.f90").write_text(FORTRAN)
+        harness.run(["gfortran", f"-J{self.here}", module, self.here / "program.f90", *flags, "-o", self.here / "program_f"])
+        harness.run([self.here / "program_f"])
+
+    def test_environment_module(self):
+        shutil.copytree(harness.PREFIX / "bin", self.prefix / "bin")
+        script = f"""
+            . /etc/profile.d/modules.sh
+            module use {self.prefix}/share/modulefiles
+            module load culprit && command -v viewer-cli && echo "$PKG_CONFIG_PATH" | tr : '\\n' | head -1
+            module unload culprit && command -v viewer-cli
+            exit 0
+        """
+        found = harness.run(["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}).stdout.split()
+        self.assertEqual(found, [str(self.prefix / "bin" / "viewer-cli"), str(self.prefix / "share" / "pkgconfig")])
+
+    def test_symbols_of_the_runtime(self):
+        self.assertEqual(defined_by("runtime"), listed("runtime"), "change packaging/symbols only where the change is meant")
+
+    def test_symbols_of_the_wrappers(self):
+        """A newer MPI has more calls."""
+        for mpi in ("openmpi", "mpich"):
+            with self.subTest(mpi):
+                self.assertEqual(listed(mpi) - defined_by(mpi), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
