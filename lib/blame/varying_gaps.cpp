@@ -36,9 +36,11 @@ double expected_largest(std::uint32_t threads) {
   return boost::math::quantile(boost::math::normal(), (threads - 0.375) / (threads + 0.25));
 }
 
-/// What waiting gaps of this variation can explain, of all threads.
+/// What waiting gaps of this variation can explain, of all threads. A stall amid a million short gaps makes
+/// their deviation large; but nobody waits longer than the others' gaps last.
 double by_variation(const GapSums& gaps, std::uint32_t threads) {
-  return deviation(gaps) * static_cast<double>(gaps.count) * expected_largest(threads);
+  const double as_normal = deviation(gaps) * static_cast<double>(gaps.count) * expected_largest(threads);
+  return std::min(as_normal, (threads - 1.0) * static_cast<double>(gaps.total_ns));
 }
 
 /// The gaps that end at one call.

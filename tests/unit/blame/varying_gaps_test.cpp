@@ -88,3 +88,19 @@ TEST_CASE("waiting that gaps vary too little for is not laid on them") {
   run.idle_ns *= 20;  // messages that take long, say
   CHECK(run.find().empty());
 }
+
+TEST_CASE("a stall amid a million short gaps does not explain what calls wait all the time") {
+  GapSums pair{.context = kCall, .after = kBefore, .threads = 2, .count = 2'000'000, .total_ns = 300'000'000};
+  pair.most_ns = 200'000'000;
+  pair.add_squares(metrics::Uint128{100'000'000} * 100'000'000);  // of the one that stalled for 0.1 s
+  GapSums all = pair;
+  all.after = GapSums::kAny;
+  const std::vector<GapSums> gaps = {pair, all};
+  const auto found = [&](std::uint64_t idle_ns) {
+    const std::uint64_t idle[] = {idle_ns};
+    return blame::find_varying_gaps(
+        gaps, [&](std::uint32_t, database::ContextId) { return idle_ns; }, idle);
+  };
+  CHECK(found(2'000'000'000).empty());
+  CHECK(found(300'000'000).size() == 1);  // so much it may explain
+}
