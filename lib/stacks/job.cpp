@@ -38,9 +38,11 @@ bool is_shell(const ProcessEntry& process) {
   return std::ranges::find(kShells, process.name) != kShells.end();
 }
 
-/// Slurm numbers daemons of launchers that it starts as if they were ranks.
-bool is_daemon(const ProcessEntry& process) {
-  return process.name == "hydra_pmi_proxy" || process.name == "orted" || process.name == "prted";
+/// Slurm numbers daemons of launchers that it starts as if they were ranks, and a batch script with what it
+/// starts: its srun, too.
+bool is_of_launcher(const ProcessEntry& process) {
+  constexpr std::array<std::string_view, 4> kNames = {"hydra_pmi_proxy", "orted", "prted", "srun"};
+  return std::ranges::find(kNames, process.name) != kNames.end();
 }
 
 /// A rank's number, and whose: a process below the launcher.
@@ -74,7 +76,7 @@ std::vector<ProcessEntry> descendants_of(pid_t root) {
 std::vector<Numbered> numbered_among(std::vector<ProcessEntry> processes) {
   std::vector<Numbered> found;
   for (ProcessEntry& process : processes) {
-    if (process.pid == getpid() || is_daemon(process)) continue;
+    if (process.pid == getpid() || is_of_launcher(process)) continue;
     const Environment environment(process.pid);
     const auto rank = rank_of(environment);
     if (!rank) continue;

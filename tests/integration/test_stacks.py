@@ -426,9 +426,11 @@ class Slurm(harness.Workspace):
     def test_tasks_of_srun(self):
         bin_directory = self.here / "bin"
         bin_directory.mkdir()
-        shutil.copy("/bin/sleep", bin_directory / "srun")
+        shutil.copy("/bin/bash", bin_directory / "srun")
         environment = dict(harness.ENVIRONMENT, PATH=f"{bin_directory}:{os.environ['PATH']}")
-        launcher = subprocess.Popen(["srun", "600"], env=environment, executable=str(bin_directory / "srun"))
+        # It consists of two processes, and within a batch script both have the number of its task.
+        launcher = subprocess.Popen(["srun", "-c", "SLURM_PROCID=0 srun -c read; true"], env=environment, stdin=subprocess.PIPE,
+                                    executable=str(bin_directory / "srun"))  # fmt: skip
         own = socket.gethostname()
         step = (f"StepId=4711.0 UserId=0 StartTime=now TimeLimit=UNLIMITED State=RUNNING Partition=p NodeList={own} Nodes=1 CPUs=2 Tasks=2 "
                 f"Name=sleep Network=(null) SrunHost:Pid={own}:{launcher.pid}")
@@ -449,6 +451,7 @@ class Slurm(harness.Workspace):
             self.assertIn("\n1 process, ", stacks("--job", "slurm:4711.1").stdout)
             self.assertIn("\n3 processes, ", stacks("--job", "slurm:4711").stdout)
         finally:
+            launcher.stdin.close()  # which ends its second process
             for each in (launcher, *tasks):
                 each.kill()
                 each.wait()
