@@ -30,8 +30,10 @@ class Search {
         found.call = found.file = database::kNone;
       } else if (context.kind == database::ContextKind::region) {
         found.file = at;
+        found.there_s = seconds(at);
       } else if (context.kind == database::ContextKind::procedure && found.call == database::kNone) {
         found.call = at;
+        found.there_s = seconds(at);
       }
     }
     return found;

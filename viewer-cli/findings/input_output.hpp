@@ -13,7 +13,7 @@ struct InputAndOutput {
   double seconds = 0;
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
   database::ContextId where = 0;
-  double there_s = 0;
+  double there_s = 0;  ///< in the innermost of these that is named
   /// The call there, of a run-time library or of MPI, that has half of all or more; kNone: none has.
   database::ContextId call = database::kNone;
   /// The frame of a file that has half of all or more (hpcrun-lite --files); kNone: none has.

@@ -60,10 +60,20 @@ RegionName name_with_room(const char* text) {
   return region_name(text);
 }
 
-/// Pipes and sockets have a number each, which says nothing.
+/// Pipes and sockets have a number each, which says nothing; and what MPI reads of the system at its start
+/// would take all room.
 const char* kind_of(const char* link) {
-  for (const char* const kind : {"pipe", "socket", "anon_inode"}) {
-    if (strncmp(link, kind, strlen(kind)) == 0) return kind;
+  struct Kind {
+    const char* beginning;
+    const char* name;
+  };
+  constexpr std::array<Kind, 5> kKinds = {{{"pipe:", "<pipe>"},
+                                           {"socket:", "<socket>"},
+                                           {"anon_inode:", "<anonymous>"},
+                                           {"/sys/", "/sys"},
+                                           {"/proc/", "/proc"}}};
+  for (const Kind& kind : kKinds) {
+    if (strncmp(link, kind.beginning, strlen(kind.beginning)) == 0) return kind.name;
   }
   return nullptr;
 }
@@ -81,7 +91,7 @@ RegionName name_of(std::uint64_t descriptor) {
   Text<kRegionNameBytes + 1> name;
   name.add(kPrefix);
   if (const char* kind = kind_of(link); kind != nullptr) {
-    name.add("<").add(kind).add(">");
+    name.add(kind);
   } else {
     // The end of a long path says more than its beginning.
     constexpr std::size_t kRoom = kRegionNameBytes - sizeof kPrefix - 3;

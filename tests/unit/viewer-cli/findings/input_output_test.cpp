@@ -20,7 +20,8 @@ using views::testing::SampleExperiment;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kTime = 0, kIdleness = 1, kCpu = 2, kIo = 3;
 
-/// Four ranks that work 10 s each; rank 2 writes for 10 s more, 8 of them in fsync, while the others wait.
+/// Four ranks that work 10 s each; rank 2 writes for 10 s more, 8 of them in fsync, called on one line with
+/// close, while the others wait.
 struct Checkpoint {
   SampleExperiment sample{{"REALTIME", "idleness", "CPU", "io"}};
   ContextId loop, call, fsync, work;
@@ -35,7 +36,7 @@ struct Checkpoint {
     const ContextId in_fsync =
         sample.add(fsync, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
     const ContextId other =
-        sample.add(loop, {ContextKind::procedure, "close", "", 0, "libc.so.6", database::kRunTime});
+        sample.add(call, {ContextKind::procedure, "close", "", 0, "libc.so.6", database::kRunTime});
     const ContextId in_other =
         sample.add(other, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
     constexpr std::uint8_t kInWait = database::kInWait;
