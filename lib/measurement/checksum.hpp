@@ -10,7 +10,8 @@
 // only the parts that allocate nothing are used.
 #define XXH_INLINE_ALL
 #define XXH_NO_XXH3
-// By memcpy: read as whole words, what was just written as something else may be reordered with it (GCC 14 does).
+// By memcpy: read as whole words, what was just written as something else may be reordered with it (GCC 14
+// does).
 #define XXH_FORCE_MEMORY_ACCESS 0
 #include <xxhash.h>
 

@@ -143,7 +143,7 @@ std::vector<WhatIfAnswer> what_if(const Options& options, const database::Conten
           if (lines.processes.empty())
             throw NotReplayable("no trace beside the measurements can be read (measure again with --trace)");
           const Phase matching(comm, progress, "time lines", 1);
-      ReplayedRun run(comm, lines, shape);
+          ReplayedRun run(comm, lines, shape);
           answers.clear();
           Phase replaying(comm, progress, "replaying", questions.size());
           for (const WhatIfQuestion& question : questions) {

@@ -188,7 +188,8 @@ TEST_CASE("whose time it is, is said in few words") {
   std::vector<std::uint32_t> all(workers.sample.experiment().locations.size());
   std::iota(all.begin(), all.end(), 0U);
   CHECK(threads_phrase(workers.sample.experiment(), all) == "8 threads of ranks 0-3");
-  CHECK(threads_phrase(workers.sample.experiment(), std::vector<std::uint32_t>{0, 1}) == "threads 0, 1 of rank 0");
+  CHECK(threads_phrase(workers.sample.experiment(), std::vector<std::uint32_t>{0, 1}) ==
+        "threads 0, 1 of rank 0");
 }
 
 TEST_CASE("grouped rows are all rows: nothing is lost, or counted twice") {
