@@ -222,6 +222,10 @@ __attribute__((visibility("default"))) void culprit_rt_trace_clock(
     const culprit::measurement::trace::ClockPair* pair);
 /// The calling thread, which is parked, runs again. Async-signal-safe.
 __attribute__((visibility("default"))) void culprit_rt_unpark();
+/// Whether the calling thread's mark, which lies no deeper on the stack than `here`, was left behind by a
+/// jump: but for code on an alternate stack for signals, whose handler interrupted the marked call and may
+/// lie anywhere. Async-signal-safe; a system call.
+__attribute__((visibility("default"))) bool culprit_rt_left_behind(std::uintptr_t here);
 /// The calling thread, which is counted, waits from here on as `kind` says, or works (CallMark::Kind), unless
 /// it waits already. Returns what it did, for culprit_rt_end_wait. Async-signal-safe.
 __attribute__((visibility("default"))) std::uint8_t culprit_rt_begin_wait(std::uint8_t kind);

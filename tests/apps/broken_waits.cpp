@@ -1,5 +1,6 @@
-// Waits that something breaks into: broken_waits stop|vfork|jump|handler|exit|timers|churn. Prints by name
-// how many seconds its functions took as they should be found; timers and churn print what became of them.
+// Waits that something breaks into: broken_waits stop|vfork|jump|handler|alternate|exit|timers|churn. Prints
+// by name how many seconds its functions took as they should be found; timers and churn print what became of
+// them.
 #include "culprit.h"
 #include "raw_wait.hpp"
 
@@ -160,6 +161,49 @@ void handler() {
   say("waits_raw", 0.05);
 }
 
+/// The same on a stack of the handler's own, which lies above that of the thread: early in a wait.
+void alternate() {
+  constexpr std::size_t kStack = 1 << 20;
+  static char stacks[2][kStack];  // the lower one is the thread's
+  struct sigaction action {};
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
+  action.sa_handler = [](int) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 20'000'000;
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&never, &mutex, &until);
+    pthread_mutex_unlock(&mutex);
+  };
+  sigaction(SIGUSR1, &action, nullptr);
+  static double waited;
+  const auto wait = [](void*) -> void* {
+    stack_t own{.ss_sp = stacks[1], .ss_flags = 0, .ss_size = kStack};
+    sigaltstack(&own, nullptr);
+    const Clock::time_point begin = Clock::now();
+    waits_in_sem();
+    waited = seconds_since(begin);
+    own.ss_flags = SS_DISABLE;
+    sigaltstack(&own, nullptr);
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, stacks[0], kStack);
+  pthread_t thread;
+  pthread_create(&thread, &attributes, wait, nullptr);
+  raw_wait(milliseconds(400));
+  pthread_kill(thread, SIGUSR1);
+  raw_wait(milliseconds(1400));
+  sem_post(&semaphore);
+  pthread_join(thread, nullptr);
+  say("waits_in_sem", waited);
+}
+
 /// Threads that still wait when the process ends.
 void end() {
   constexpr int kThreads = 3;
@@ -228,8 +272,9 @@ void churn() {
 constexpr struct {
   const char* name;
   void (*run)();
-} kModes[] = {{"stop", stop}, {"vfork", fork_in_place}, {"jump", jump},  {"handler", handler},
-              {"exit", end},  {"timers", timers},       {"churn", churn}};
+} kModes[] = {{"stop", stop},       {"vfork", fork_in_place}, {"jump", jump},
+              {"handler", handler}, {"alternate", alternate}, {"exit", end},
+              {"timers", timers},   {"churn", churn}};
 
 }  // namespace
 
@@ -240,6 +285,6 @@ int main(int count, char** arguments) {
     mode.run();
     return 0;
   }
-  std::fprintf(stderr, "usage: broken_waits stop|vfork|jump|handler|exit|timers|churn\n");
+  std::fprintf(stderr, "usage: broken_waits stop|vfork|jump|handler|alternate|exit|timers|churn\n");
   return 2;
 }

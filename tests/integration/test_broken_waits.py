@@ -29,7 +29,7 @@ class BrokenWaits(harness.Workspace):
             mode: subprocess.Popen(
                 command(cls.measured / mode, mode), env=harness.ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
-            for mode in ("stop", "jump", "handler", "vfork")
+            for mode in ("stop", "jump", "handler", "alternate", "vfork")
         }
         cls.done = {mode: (*process.communicate(timeout=240), process.returncode) for mode, process in running.items()}
 
@@ -65,6 +65,12 @@ class BrokenWaits(harness.Workspace):
         # All but what the handler does in 80 ms, or longer.
         self.assertLess(idle, spent["waits_in_sem"] - 0.03)
         self.assertGreater(idle, spent["waits_in_sem"] - 0.4)
+
+    def test_a_handler_that_waits_on_a_stack_of_its_own(self):
+        roots, spent = self.check("alternate")
+        idle = waiting_threads.found(roots, ["waits_in_sem"], "idleness:sum (I)")["waits_in_sem"]
+        # All but what the handler does in 20 ms, or longer.
+        self.assertGreater(idle, 0.9 * spent["waits_in_sem"])
 
     def test_the_end_of_the_process(self):
         run = self.here / "run"

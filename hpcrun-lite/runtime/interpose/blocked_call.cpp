@@ -44,7 +44,8 @@ void publish(void* argument) {
   if (publication->done) {
     WalkFlaws flaws;
     const measurement::NodeIndex node = current_path(thread, publication->start, flaws);
-    thread->tree->begin_wait(node, sampling_time(now()), current_mark(thread, publication->start));
+    thread->tree->begin_wait(node, sampling_time(now()),
+                             current_mark(thread, publication->start, flaws).kind);
   }
   end_recording(thread);
 }

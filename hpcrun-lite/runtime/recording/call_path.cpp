@@ -255,11 +255,13 @@ NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritP
   return path.node;
 }
 
-measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start) {
+CodeMark current_mark(Thread* thread, const unwind::Registers& start, WalkFlaws flaws) {
   const CulpritThread& shared = culprit_rt_thread;
   const std::uintptr_t place = shared.marked_below;
-  if (shared.mark == CallMark::work || start.sp >= place) return measurement::WaitKind::none;
-  const auto mark = static_cast<measurement::WaitKind>(shared.mark);
+  if (place == 0) return {.left = true};  // should a mark be counted yet, its call is over
+  if (start.sp >= place) return {.left = culprit_rt_left_behind(start.sp)};
+  const CodeMark mark{.kind = static_cast<measurement::WaitKind>(shared.mark)};
+  if (shared.mark == CallMark::work) return mark;
   const Frame* frames = thread->walker.mutable_frames();
   const std::size_t depth = thread->walker.depth();
   const unwind::Gap gap = thread->walker.gap();
@@ -271,11 +273,11 @@ measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& star
       low = frames[i].sp;
     }
     // What a handler of the program's does in the middle of a wait is no part of it.
-    if (frames[i].origin == FrameOrigin::interrupted) return measurement::WaitKind::none;
-    if (place >= low && place < frames[i].cfa) return frames[i].own ? mark : measurement::WaitKind::none;
+    if (frames[i].origin == FrameOrigin::interrupted) return {};
+    if (place >= low && place < frames[i].cfa) return frames[i].own ? mark : CodeMark{.left = true};
     low = frames[i].cfa;
   }
-  return mark;  // the walk did not come that far
+  return flaws.partial ? mark : CodeMark{.left = true};  // the walk may not have come that far
 }
 
 void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {

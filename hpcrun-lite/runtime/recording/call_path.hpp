@@ -37,9 +37,16 @@ inline measurement::NodeIndex call_path(Thread* thread, const unwind::Registers&
   return path.tree == thread->tree_number ? path.node : find_call_path(thread, here, path);
 }
 
-/// What the code at `start`, whose path the thread walked last, is marked with: the mark counts while the
-/// frame that it was made in is on the stack. Async-signal-safe.
-[[gnu::hot]] measurement::WaitKind current_mark(Thread* thread, const unwind::Registers& start);
+/// What code is marked with.
+struct CodeMark {
+  measurement::WaitKind kind = measurement::WaitKind::none;
+  bool left = false;  ///< the thread's mark is of a call that a jump left
+};
+
+/// The mark of the code at `start`, whose path the thread walked last, with these flaws: a mark counts while
+/// the frame that it was made in is on the stack, and not for a handler of the program's amid the call.
+/// Async-signal-safe.
+[[gnu::hot]] CodeMark current_mark(Thread* thread, const unwind::Registers& start, WalkFlaws flaws);
 
 /// Counts the flaws of the thread's last walk, for which `elapsed` nanoseconds stand, in the thread and in
 /// the modules concerned. Async-signal-safe.

@@ -69,9 +69,9 @@ void leave_lock(Blame& blame, std::uint64_t time) {
 }
 
 /// A mark that a longjmp left behind: the thread works.
-void forget_left_wait(Blame& blame, measurement::WaitKind mark, std::uint64_t time) {
+void forget_left_wait(Blame& blame, std::uint64_t time) {
   const bool waits = blame.account.activity != Activity::works;
-  if (!waits || !blame.account.marked || mark != measurement::WaitKind::none) return;
+  if (!waits || !blame.account.marked) return;
   leave_lock(blame, time);
   teams::turn(blame.account, Activity::works, time);
 }
@@ -196,7 +196,7 @@ void count_caller() {
   }
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const bool waits = account.marked && account.activity != Activity::works;
-  if (waits && culprit_rt_thread.marked_below <= here)  // a longjmp left that wait
+  if (waits && is_outside_of_marks(here))  // a longjmp left that wait
     teams::turn(account, Activity::works, account_time());
 }
 
@@ -250,7 +250,7 @@ void blame_sample(Thread* thread, NodeIndex node, BlamedSample sample, std::uint
     count_thread(thread);
     return;
   }
-  forget_left_wait(thread->blame, sample.mark, time);
+  if (sample.left) forget_left_wait(thread->blame, time);
   if (thread->blocked_call) {
     blame_call(thread, node, sample.ns, time);
   } else if (const std::int64_t rate = teams::rate(account); rate > 0) {
@@ -357,6 +357,14 @@ void charge_lock_wait(std::uint64_t owed) {
 }  // namespace culprit::runtime
 
 using culprit::runtime::Activity;
+
+bool culprit_rt_left_behind(std::uintptr_t here) {
+  stack_t alternate{};
+  if (culprit::runtime::system_call(SYS_sigaltstack, 0, culprit::runtime::word(&alternate)) < 0) return true;
+  const auto low = reinterpret_cast<std::uintptr_t>(alternate.ss_sp);
+  const auto lies_there = [&](std::uintptr_t at) { return at - low < alternate.ss_size; };
+  return !lies_there(here) || lies_there(culprit_rt_thread.marked_below);
+}
 
 std::uint8_t culprit_rt_begin_wait(std::uint8_t kind) {
   culprit::runtime::Thread* thread = culprit::runtime::this_thread();

@@ -38,7 +38,7 @@ void forget_blame();
 /// What one sample stands for.
 struct BlamedSample {
   std::uint64_t ns;
-  measurement::WaitKind mark;
+  bool left;  ///< of a thread whose mark a jump left behind
 };
 /// Charges the code at `node`, where the calling thread was sampled, with what it makes others wait at this
 /// moment; of a blocked call, with what it did throughout. By the handler, recording; `time`: the sampling

@@ -80,7 +80,7 @@ void charge_blocked(Thread* thread, const unwind::Registers& start) {
   WalkFlaws flaws;
   const measurement::NodeIndex node = current_path(thread, start, flaws);
   if (flaws.any()) count_flaws(thread, flaws, weight * thread->grid.period());
-  charge_wait(thread, node, current_mark(thread, start), weight, time);
+  charge_wait(thread, node, current_mark(thread, start, flaws).kind, weight, time);
   if (thread->trace != nullptr && samples_further_events()) read_events(thread, monotonic_time(time), node);
 }
 

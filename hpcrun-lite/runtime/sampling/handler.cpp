@@ -59,7 +59,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
-  const measurement::WaitKind mark = current_mark(thread, start);
+  const CodeMark found = current_mark(thread, start, flaws);
+  const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);
   thread->cpu.last_ns += cpu;
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
@@ -69,7 +70,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .mark = mark,
                                           .stretch = present_stretch()});
   note_place(*thread, node, time);
-  if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .mark = mark}, time);
+  if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .left = found.left}, time);
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]

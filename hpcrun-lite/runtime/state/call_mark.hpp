@@ -7,6 +7,13 @@
 
 namespace culprit::runtime {
 
+/// Whether code at `here` on the calling thread's stack is in no marked call: there is no mark, or a jump
+/// left it behind. Async-signal-safe.
+inline bool is_outside_of_marks(std::uintptr_t here) {
+  const std::uintptr_t mark = culprit_rt_thread.marked_below;
+  return mark == 0 || (mark <= here && culprit_rt_left_behind(here));
+}
+
 /// Tells the thread's signal handler, while it lives, that the thread is inside a call that may wait, whose
 /// function stands in call paths for the wrapper's own frame: libraries leave some calls by a jump, and their
 /// frame is gone while they wait. Calls within calls (the Fortran bindings over C, PMPI under a tool, the
@@ -23,7 +30,7 @@ class CallMark {
     if (thread.parked) [[unlikely]]
       culprit_rt_unpark();
     const auto here = reinterpret_cast<std::uintptr_t>(this);
-    outermost_ = thread.marked_below <= here;
+    outermost_ = is_outside_of_marks(here);
     if (!outermost_) return;
     thread.marked_below = 0;
     std::atomic_signal_fence(std::memory_order_release);
@@ -62,7 +69,8 @@ class CallMark {
 /// deeper was left behind by a cancellation or a longjmp, and is not to be taken for one in its frame.
 inline void forget_left_marks(const void* frame) {
   CulpritThread& thread = culprit_rt_thread;
-  if (thread.marked_below != 0 && thread.marked_below < reinterpret_cast<std::uintptr_t>(frame)) [[unlikely]]
+  const auto here = reinterpret_cast<std::uintptr_t>(frame);
+  if (thread.marked_below != 0 && thread.marked_below < here && culprit_rt_left_behind(here)) [[unlikely]]
     thread.marked_below = 0;
 }
 
