@@ -5,23 +5,31 @@
 // compare-and-swaps of 16 bytes for each wait and one for each lock that is given back while others want it.
 #include "runtime/teams/lock_queue.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace culprit::runtime::locks {
 namespace {
 
-/// A queue: from the lowest bit the number of waiters (14 bits), the sum of their times (50), the last
-/// settlement (64).
+/// A queue: from the lowest bit the number of waiters (14 bits), the sum of their times (56: more than a year
+/// of waits that are not settled), the last settlement (58).
 class Queue {
  public:
   constexpr explicit Queue(Wide word) : word_(word) {}
   constexpr Queue(std::uint64_t waiters, std::uint64_t sum, std::uint64_t settled)
-      : word_(Wide{settled} << 64 | (sum & kSumMask) << kWaiterBits | (waiters & kWaiterMask)) {}
+      : word_(Wide{settled} << (kWaiterBits + kSumBits) | Wide{sum & kSumMask} << kWaiterBits |
+              (waiters & kWaiterMask)) {}
 
   [[nodiscard]] constexpr Wide word() const { return word_; }
-  [[nodiscard]] constexpr std::uint64_t waiters() const { return low() & kWaiterMask; }
-  [[nodiscard]] constexpr std::uint64_t sum() const { return low() >> kWaiterBits; }
-  [[nodiscard]] constexpr std::uint64_t settled() const { return static_cast<std::uint64_t>(word_ >> 64); }
+  [[nodiscard]] constexpr std::uint64_t waiters() const {
+    return static_cast<std::uint64_t>(word_) & kWaiterMask;
+  }
+  [[nodiscard]] constexpr std::uint64_t sum() const {
+    return static_cast<std::uint64_t>(word_ >> kWaiterBits) & kSumMask;
+  }
+  [[nodiscard]] constexpr std::uint64_t settled() const {
+    return static_cast<std::uint64_t>(word_ >> (kWaiterBits + kSumBits));
+  }
   /// What is waited up to `time` and not settled. A change that is late leaves a little less than nothing.
   [[nodiscard]] constexpr std::uint64_t owed(std::uint64_t time) const {
     const std::uint64_t owed = (waiters() * time - sum()) & kSumMask;
@@ -29,11 +37,10 @@ class Queue {
   }
 
  private:
-  static constexpr unsigned kWaiterBits = 14;
-  static constexpr std::uint64_t kWaiterMask = (1U << kWaiterBits) - 1;
-  static constexpr std::uint64_t kSumMask = ~std::uint64_t{0} >> kWaiterBits;
-  static constexpr std::uint64_t kSumSign = std::uint64_t{1} << 49;
-  [[nodiscard]] constexpr std::uint64_t low() const { return static_cast<std::uint64_t>(word_); }
+  static constexpr unsigned kWaiterBits = 14, kSumBits = 56;
+  static constexpr std::uint64_t kWaiterMask = (std::uint64_t{1} << kWaiterBits) - 1;
+  static constexpr std::uint64_t kSumMask = (std::uint64_t{1} << kSumBits) - 1;
+  static constexpr std::uint64_t kSumSign = std::uint64_t{1} << (kSumBits - 1);
 
   Wide word_;
 };
@@ -90,7 +97,6 @@ Slot* claim(std::uintptr_t lock) {
 }
 
 Queue with(Queue before, std::uint64_t time) {
-  // Nobody waited: what was left of waiters that gave up is forgotten.
   if (before.waiters() == 0) return {1, time, time};
   return {before.waiters() + 1, before.sum() + time, before.settled()};
 }
@@ -123,13 +129,14 @@ std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired) {
     const std::uint64_t from = queue.settled() > waiter.since ? queue.settled() : waiter.since;
     return from < time ? from : time;
   };
-  // Of the last one that gives up nobody is reminded.
-  const auto takes = [&](Queue queue) { return acquired || queue.waiters() == 1; };
   const Queue before = change(slots[waiter.slot], [&](Queue queue) {
-    return Queue(queue.waiters() - 1, queue.sum() - (takes(queue) ? own(queue) : time), queue.settled());
+    if (queue.waiters() == 1) return Queue(0, 0, queue.settled());
+    return Queue(queue.waiters() - 1, queue.sum() - (acquired ? own(queue) : time), queue.settled());
   });
   waiting.fetch_sub(1, std::memory_order_relaxed);
-  return takes(before) ? time - own(before) : 0;
+  // Nobody is reminded of the last one: it takes along what those left that gave up before.
+  if (before.waiters() == 1) return std::max(before.owed(time), time - own(before));
+  return acquired ? time - own(before) : 0;
 }
 
 std::uint64_t settle(const void* lock, std::uint64_t time, std::uint64_t holders) {

@@ -26,7 +26,8 @@ struct Waiter {
 /// The thread waits for `lock` from `time` on.
 Waiter enter(const void* lock, std::uint64_t time);
 /// It waits no more. Returns what it has waited that nobody bears: since the lock was given back the last
-/// time, where it has the lock now. Where it gave up (`acquired` false), the holder will bear it.
+/// time, where it has the lock now. Where it gave up (`acquired` false), the holder will bear it; but of the
+/// last waiter nobody is reminded: it returns all that is left.
 std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired);
 /// The lock is about to be given back: what others have waited for it, of which the caller bears one part in
 /// `holders`, and those who hold it with him the rest.

@@ -34,6 +34,25 @@ TEST_CASE("a waiter that gives up leaves its wait to the holder") {
   CHECK(locks::leave(second, 600, false) == 100);  // the last: nobody settles that
 }
 
+TEST_CASE("what all who gave up have waited is not lost") {
+  locks::forget();
+  const auto first = locks::enter(&lock, 100);
+  const auto second = locks::enter(&lock, 200);
+  CHECK(locks::leave(first, 300, false) == 0);
+  CHECK(locks::leave(second, 600, false) == 200 + 400);
+  CHECK(locks::settle(&lock, 700, 1) == 0);
+}
+
+TEST_CASE("thousands of threads may wait for days") {
+  locks::forget();
+  constexpr std::uint64_t kDay = 86'400'000'000'000;
+  constexpr std::uint64_t kWaiters = 10'000;
+  std::vector<locks::Waiter> waiters;
+  for (std::uint64_t i = 0; i < kWaiters; ++i) waiters.push_back(locks::enter(&lock, 400 * kDay));
+  CHECK(locks::settle(&lock, 400 * kDay + kDay / 30, 1) == kWaiters * (kDay / 30));
+  for (const auto& waiter : waiters) locks::leave(waiter, 400 * kDay + kDay / 30, true);
+}
+
 TEST_CASE("readers share what a writer waits") {
   locks::forget();
   const auto writer = locks::enter(&lock, 0);
