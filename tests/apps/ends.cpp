@@ -135,6 +135,20 @@ void write_file(const char* path, std::size_t bytes) {
   close(fd);
 }
 
+// The first thread ends; another writes a file of some MB over and over.
+void end_main_thread_while_writing() {
+  std::thread([] {
+    const int fd = open(argument, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const std::vector<char> block(std::size_t{1} << 20, 'x');
+    const auto end = Clock::now() + std::chrono::duration<double>(length);
+    bool whole = true;
+    while (whole && Clock::now() < end)
+      whole = pwrite(fd, block.data(), block.size(), 0) == static_cast<ssize_t>(block.size());
+    say(whole ? "written" : "not written");
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 // Threads that live for a fraction of a millisecond each, eight at a time; the sum of their lives goes to a
 // file.
 void start_many_threads() {
@@ -219,6 +233,7 @@ const std::map<std::string, void (*)()> kEnds = {
     {"fork", fork_and_go_on},
     {"threads_left", leave_threads_behind},
     {"pthread_exit", end_main_thread_only},
+    {"write_last", end_main_thread_while_writing},
     {"memory", use_up_memory},
     {"descriptors", use_up_descriptors},
     {"lowest_descriptor", take_lowest_descriptor},

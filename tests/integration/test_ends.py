@@ -110,6 +110,14 @@ class Ends(Process):
         info = self.check("pthread_exit", status=0)
         self.assertEqual(info["threads"], 2)
 
+    def test_files_are_named_when_the_main_thread_has_ended(self):
+        written = self.here / "written by the last"
+        measured = self.run_both("write_last", argument=written, options=["--files"])
+        self.read(measured.directory)
+        view = harness.viewer_json(measured.directory.with_name("run.db"), "view", "calling-context")
+        names = {node["frame"]["name"] for node in harness.walk(view["roots"])}
+        self.assertIn(f"file {written}", {name for name in names if name.startswith("file ")})
+
     def test_out_of_memory(self):
         self.check("memory", cut_short=1, status=-signal.SIGABRT, preexec_fn=limit(resource.RLIMIT_AS, 400 << 20))
 

@@ -80,8 +80,10 @@ const char* kind_of(const char* link) {
 
 /// The name of the region that stands for a descriptor's file; kFurtherRegions where it has none.
 RegionName name_of(std::uint64_t descriptor) {
-  Text<32> entry;
-  entry.add("/proc/self/fd/").number(descriptor);
+  Text<48> entry;
+  entry
+      .add("/proc/thread-self/fd/")  // that of the process is empty once its first thread has ended
+      .number(descriptor);
   char link[4096];
   const long got =
       system_call(SYS_readlinkat, AT_FDCWD, word(entry.c_str()), word(&link[0]), sizeof link - 1);
