@@ -127,6 +127,9 @@ class Gomp(Blame):
     def test_a_long_task(self):
         self.check_idleness("tasks", "long_task")
 
+    def test_a_loop_of_tasks(self):
+        self.check_idleness("taskloop", "long_task")
+
     def test_the_last_part_of_a_loop(self):
         self.check_idleness("dynamic", "iteration")
         loops = [cause["loop"] for cause in self.report["thread_causes"]["idleness"]]
@@ -212,6 +215,9 @@ class Omp(Blame):
 
     def test_a_long_task(self):
         self.check_idleness("tasks", "long_task", program=self.program)
+
+    def test_a_loop_of_tasks(self):
+        self.check_idleness("taskloop", "long_task", program=self.program)
 
     def test_the_last_part_of_a_loop(self):
         self.check_idleness("dynamic", "iteration", program=self.program)

@@ -146,6 +146,25 @@ SCENARIO tasks(void) {
   TEAM("tasks", threads, make_tasks());
 }
 
+/* Who makes a loop of tasks waits for them at its end. */
+static void make_loops_of_tasks(void) {
+  for (int i = 0; i < repetitions; ++i) {
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+#pragma omp taskloop grainsize(1)
+    for (int j = 0; j < threads; ++j) {
+      if (j == threads - 1) {
+        long_task("taskloop", 30);
+      } else {
+        short_task("taskloop", 10);
+      }
+    }
+  }
+}
+SCENARIO taskloop(void) {
+  TEAM("taskloop", threads, make_loops_of_tasks());
+}
+
 WORK(iteration)
 
 static void run_loop(void) {
@@ -359,6 +378,7 @@ int main(int argc, char** argv) {
   RUN(barrier);
   RUN(nested);
   RUN(tasks);
+  RUN(taskloop);
   RUN(dynamic);
   RUN(ordered);
   RUN(overhead);

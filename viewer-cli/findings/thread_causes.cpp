@@ -102,7 +102,8 @@ class Descent {
   /// Whether most of the time of the procedure at `context` is spent for other callers than the procedure
   /// `around`: then it is a tool of many, and who used it is to be named.
   [[nodiscard]] bool is_shared(ContextId context, ContextId around) const {
-    if (around == database::kNone) return false;
+    // The body of a region or a task is that of the function that it stands in, whoever of the team runs it.
+    if (around == database::kNone || is_parallel_body(experiment_, context)) return false;
     const std::uint32_t number = experiment_.procedures.of_context(context);
     const std::uint32_t caller = experiment_.procedures.of_context(around);
     if (number == database::kNone || caller == database::kNone) return false;
@@ -161,7 +162,7 @@ ContextId loop_of_region(const database::Contents& experiment, ContextId context
     const database::Context& scope = experiment.contexts[at];
     if (scope.kind == ContextKind::loop) loop = at;
     if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) continue;
-    if (label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos) return loop;
+    if (is_parallel_body(experiment, at)) return loop;
     loop = database::kNone;
   }
   return database::kNone;
@@ -186,9 +187,12 @@ class Explanation {
       cause.awaits = awaited(cause);
       return;
     }
-    const database::FlatId flat = experiment_.contexts[cause.context].flat;
-    if (flat != database::kNone && figures_.flat_presence(flat, std::nullopt).observers > 1)
-      cause.loop = loop_of_region(experiment_, cause.context);
+    if (const ContextId loop = loop_of_region(experiment_, cause.context); loop != database::kNone) {
+      const database::FlatId flat = experiment_.contexts[cause.context].flat;
+      if (flat != database::kNone && figures_.flat_presence(flat, std::nullopt).observers > 1)
+        cause.loop = loop;
+      return;  // others have iterations of their own
+    }
     if (!time_ || processes_ == 0 || threads_ <= processes_) return;
     const double others = static_cast<double>(threads_ - processes_) / static_cast<double>(processes_);
     const auto ns = static_cast<double>(figures_.context(cause.role, *time_, cause.context, true).sum);
@@ -288,6 +292,12 @@ std::string who_idles(const views::Figures& figures) {
 }
 
 }  // namespace
+
+bool is_parallel_body(const database::Contents& experiment, ContextId context) {
+  const database::Context& scope = experiment.contexts[context];
+  if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) return false;
+  return label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos;
+}
 
 ThreadCauses find_thread_causes(const views::Figures& figures) {
   ThreadCauses causes;

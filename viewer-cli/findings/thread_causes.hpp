@@ -34,6 +34,9 @@ struct ThreadCauses {
   std::vector<ThreadCause> locks;     ///< likewise
 };
 
+/// Whether the context is the body of a parallel region or of a task of OpenMP.
+bool is_parallel_body(const database::Contents& experiment, database::ContextId context);
+
 /// Of `figures` over all threads. Nothing where no process had several threads.
 ThreadCauses find_thread_causes(const views::Figures& figures);
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 namespace culprit::runtime {
@@ -63,7 +64,7 @@ struct Task {
 };
 constinit Redirected Task::redirected = redirected_to<Task>("GOMP_task");
 
-/// The loop's numbers are `Number`.
+/// The loop's numbers are `Number`. Who makes the tasks waits for them within the call, and does some.
 template <typename Number>
 struct Taskloop {
   using Signature = void(TaskFunction, void*, Copy, long, long, unsigned, unsigned long, int, Number, Number,
@@ -71,6 +72,9 @@ struct Taskloop {
   static void call(const Target<Signature>& real, TaskFunction function, void* data, Copy copy, long size,
                    long alignment, unsigned flags, unsigned long tasks, int priority, Number start,
                    Number end, Number step) {
+    constexpr unsigned kNoGroup = 1U << 11;  // of libgomp's flags: the call ends before its tasks
+    std::optional<TeamWait> wait;
+    if ((flags & kNoGroup) == 0) wait.emplace();
     real(runner_of(function), data, copy, size, alignment, flags, tasks, priority, start, end, step);
   }
 };

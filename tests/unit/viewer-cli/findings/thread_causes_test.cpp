@@ -85,6 +85,25 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
         "a.c:40.");
 }
 
+TEST_CASE("What one thread alone does in a loop of a team is not serial") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  const ContextId region = sample.add(root, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
+  const ContextId loop = sample.add(region, {ContextKind::loop, "", "a.c", 21});
+  const ContextId cell = sample.add(loop, {ContextKind::procedure, "cell", "a.c", 30});
+  const ContextId at_cell = sample.add(cell, {ContextKind::statement, "", "a.c", 32});
+  sample.add_location(-1, 0, mains);
+  for (std::uint32_t worker = 1; worker <= 3; ++worker) sample.add_location(-1, worker, workers);
+  sample.set(at_cell, kTime, 1, 50 * kSecond);
+  sample.set(at_cell, kCaused, 1, 149 * kSecond);
+  sample.finish();
+  const views::Figures figures(sample);
+  const ThreadCauses causes = find_thread_causes(figures);
+  REQUIRE(causes.idleness.size() == 1);
+  CHECK_FALSE(causes.idleness[0].serial);
+}
+
 TEST_CASE("Of a killed process, whose threads did not say how long they idled, parts are of what is known") {
   const Team team(kSecond);
   const views::Figures figures(team.sample);
