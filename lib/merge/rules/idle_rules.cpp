@@ -176,6 +176,12 @@ NameRule IdleRules::procedure(std::string_view name) const {
   collect(name, effects);
   if (const std::string mpi = mpi_name(name); !mpi.empty() && mpi != name) collect(mpi, effects);
   NameRule rule;
+  std::vector<Effect> libc;
+  collect(without_libc_prefixes(name), libc);
+  for (const Effect& effect : libc) {
+    if (effect.action == Action::ignore) return {};
+    rule.libc_io = rule.libc_io || effect.action == Action::libc_io;
+  }
   const auto frontier = [&rule](Frontier sort, WaitKind kind) {
     if (sort > rule.frontier) {
       rule.frontier = sort;
@@ -218,15 +224,7 @@ NameRule IdleRules::procedure(std::string_view name) const {
         break;
     }
   }
-  rule.libc_io = is_libc_io(name);
   return rule;
-}
-
-bool IdleRules::is_libc_io(std::string_view name) const {
-  const auto found = exact_.find(std::string(without_libc_prefixes(name)));
-  return found != exact_.end() && std::ranges::any_of(found->second, [](const Effect& effect) {
-           return effect.action == Action::libc_io;
-         });
 }
 
 std::string IdleRules::mpi_call(std::string_view procedure) const {

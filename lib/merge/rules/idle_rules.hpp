@@ -60,16 +60,14 @@ struct NameRule {
 ///     library KIND FILE…       samples in the code of this library (file name) itself wait
 ///     work NAME…               of such a library: does not wait
 ///     io NAME…                 input and output, with all that it calls
-///     libc-io NAME…            the same, of the C library (run_time_libraries.hpp); a name stands for those
-///     with
-///                              its prefixes, as __libc_read and _IO_fread
+///     libc-io NAME…            the same, of the C library (run_time_libraries.hpp)
 ///     ignore NAME…             no rule shall apply to these
 ///
 /// KIND: mpi, omp-barrier, omp-idle, lock, condition, join; for `library` also omp (omp-barrier on main
 /// threads and in code that the library calls, omp-idle elsewhere). In a NAME, `*` stands for any characters.
-/// A name MPI_X stands for every binding of MPI_X (mpi_names.hpp). Where several rules fit a name, ignore
-/// goes before setup, wait, wait-below, may-wait,
-/// communication. Const members are thread-safe.
+/// A name MPI_X stands for every binding of MPI_X (mpi_names.hpp); one of libc-io or ignore for those with
+/// the C library's prefixes, as __libc_read and _IO_fread. Where several rules fit a name, ignore goes before
+/// setup, wait, wait-below, may-wait, communication. Const members are thread-safe.
 class IdleRules {
  public:
   static IdleRules built_in();
@@ -116,7 +114,6 @@ class IdleRules {
 
   void add_line(const Line& line);
   void collect(std::string_view name, std::vector<Effect>& effects) const;
-  [[nodiscard]] bool is_libc_io(std::string_view name) const;
 
   std::unordered_map<std::string, std::vector<Effect>> exact_;
   std::vector<Pattern> patterns_;

@@ -41,6 +41,16 @@ TEST_CASE("calls of the C library that read and write are known by all its names
   }
 }
 
+TEST_CASE("users add calls of the C library by patterns, and take them out by one name") {
+  IdleRules rules = IdleRules::built_in();
+  rules.add("libc-io aio_*\nignore read\nignore fopen*\n", "mine");
+  CHECK(rules.procedure("aio_suspend").libc_io);
+  CHECK(rules.procedure("__GI_aio_error").libc_io);
+  for (const char* name : {"read", "__libc_read", "__GI___libc_read", "_IO_new_fopen", "fopen64"})
+    CHECK(rules.procedure(name) == culprit::merge::NameRule{});
+  CHECK(rules.procedure("__libc_write").libc_io);
+}
+
 TEST_CASE("patterns with stars") {
   CHECK(matches("a*c", "abbc"));
   CHECK(matches("a*c", "ac"));
