@@ -149,6 +149,7 @@ QUALITY = {
 }
 ROLE = {"role": text, "threads": whole}
 EFFICIENCY = {name: or_null(number) for name in ("parallel", "load_balance", "communication", "serialization", "transfer")}
+THREADS = {**{name: number for name in ("efficiency", "serial", "load_balance", "contention", "overhead", "hybrid")}, "count": whole}
 # Of iterations; null where one took no time.
 SHARES = {"time_s": number, **{name: or_null(number) for name in ("parallel", "load_balance", "communication")}}
 UNATTRIBUTED = dict.fromkeys(("rank", "thread", "role", "process"), null)
@@ -211,6 +212,7 @@ SHAPES = {
                       "bytes": whole}],
     },
     "efficiency": {**EFFICIENCY, "regions": [{"name": text, "path": path, "time_s": number, **EFFICIENCY}],
+                   "threads": or_null(THREADS),
                    "iterations": or_null({**SHARES, "count": whole, "each": [{**SHARES, "iteration": whole}]})},
     "diff": {"metric": text, "unit": text,
              "nodes": [{"path": path, "a": number, "b": number, "change": number, "ratio": or_null(number),
@@ -378,6 +380,9 @@ class Shapes(harness.Workspace, Answers):
         answers = self.all_commands(self.merge(directory), traced=False, ranks=2)
         self.assertGreater(len(answers["report"]["roles"]), 1)
         self.assertTrue(any(value["thread"] > 0 for value in answers["threads"]["values"]))
+        threads = answers["efficiency"]["threads"]
+        self.assertEqual(threads["count"], 6)  # with the pool that never sleeps outside
+        self.assertAlmostEqual(threads["hybrid"], threads["efficiency"] * answers["efficiency"]["parallel"], delta=1e-6)
 
     def test_a_program_that_is_no_rank(self):
         directory = self.here / "run"

@@ -2,7 +2,6 @@
 #include "commands/efficiency.hpp"
 
 #include "findings/coverage.hpp"
-#include "measurement/kinds.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -22,12 +21,6 @@ namespace {
 using database::ContextId;
 
 constexpr double kNsPerSecond = 1e9;
-
-/// Waits of threads for each other within a rank are no communication.
-bool is_mpi(const database::Context& context) {
-  const auto kind = static_cast<measurement::WaitKind>(context.wait_kind);
-  return kind == measurement::WaitKind::mpi || kind == measurement::WaitKind::none;
-}
 
 /// By time lines.
 Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
@@ -62,12 +55,11 @@ void add_times(const views::Figures& figures, ContextId root, Times& times) {
   }
   for (ContextId context = root; context < experiment.contexts[root].end;) {
     const database::Context& self = experiment.contexts[context];
-    const bool initializes = experiment.strings[self.name].starts_with("MPI_Init");
-    const bool frontier = (self.flags & database::kFrontier) != 0 && is_mpi(self);
-    if (!initializes && !frontier) {
+    if (!is_outside_useful_time(experiment, context)) {
       ++context;
       continue;
     }
+    const bool initializes = experiment.strings[self.name].starts_with("MPI_Init");
     const std::vector<std::uint64_t> inside = figures.per_thread(context, time, true);
     for (std::size_t location = 0; location < all.size(); ++location) {
       times.useful[location] -= static_cast<double>(inside[location]);
@@ -141,6 +133,37 @@ void add_cells(Table::Row& row, const Efficiency& result, Which which) {
   }
 }
 
+template <typename Of>
+void write_figure(std::ostream& out, const Screen& screen, const FigureOf<Of>& figure, const Of& result) {
+  const std::string name = figure.name;
+  out << name << std::string(28 - name.size(), ' ')
+      << screen.bold(align_right(grouped(100 * (result.*figure.value), 1), 5) + " %") << "  "
+      << screen.dim(figure.formula) << '\n';
+}
+
+void write_ranks(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                 const Efficiency& result) {
+  for (const EfficiencyFigure& figure : kEfficiencyFigures)
+    if (!figure.exact || result.exact) write_figure(out, screen, figure, result);
+  const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  out << '\n'
+      << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+                             time(result.run_s) +
+                             (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
+                                           : " (the longest rank, without MPI_Init), ") +
+                             "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
+                             time(result.useful_max_s) + " at most, over " +
+                             keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment),
+                         screen.width))
+      << '\n';
+}
+
+void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficiency& threads, bool ranks) {
+  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
+    if (ranks || figure.value != &ThreadEfficiency::hybrid) write_figure(out, screen, figure, threads);
+  out << '\n' << screen.dim(wrap(thread_efficiency_sentence(threads, screen.unicode), screen.width)) << '\n';
+}
+
 void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
   if (regions.empty()) return;
   out << "\nparallel  load balance  communication  region\n";
@@ -208,6 +231,15 @@ Json iterations_json(const database::Contents& experiment, const IterationEffici
   return result;
 }
 
+Json threads_json(const ThreadEfficiency& threads) {
+  if (threads.threads == 0) return nullptr;
+  Json result = Json::object();
+  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
+    result[figure.key] = threads.*figure.value;
+  result["count"] = threads.threads;
+  return result;
+}
+
 Table regions_table(const std::vector<RegionEfficiency>& regions) {
   Table table{{{"name"}, {"path"}, {"time_s"}}, {}};
   add_columns(table.columns, Which::all);
@@ -220,6 +252,10 @@ Table regions_table(const std::vector<RegionEfficiency>& regions) {
 }
 
 }  // namespace
+
+double parallel_of(const Efficiency& ranks) {
+  return ranks.ranks > 0 ? ranks.parallel : 1;
+}
 
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
   const std::vector<database::Variation>& variations = experiment.trace().variations;
@@ -280,29 +316,16 @@ Efficiency efficiency_of(const views::Figures& figures) {
 
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {
   const Efficiency result = efficiency_of(figures);
-  if (result.ranks == 0) {
-    out << "Efficiencies need MPI ranks, and none spent time in this run.\n";
+  const ThreadEfficiency threads = thread_efficiency_of(figures, parallel_of(result));
+  if (result.ranks == 0 && threads.threads == 0) {
+    out << "Efficiencies need MPI ranks or several threads, and none spent time in this run.\n";
     return;
   }
-  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
-    if (figure.exact && !result.exact) continue;
-    const std::string name = figure.name;
-    out << name << std::string(28 - name.size(), ' ')
-        << screen.bold(align_right(grouped(100 * (result.*figure.value), 1), 5) + " %") << "  "
-        << screen.dim(figure.formula) << '\n';
+  if (result.ranks > 0) write_ranks(out, screen, figures.experiment(), result);
+  if (threads.threads > 0) {
+    if (result.ranks > 0) out << '\n';
+    write_threads(out, screen, threads, result.ranks > 0);
   }
-  const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
-  out << '\n'
-      << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
-                             time(result.run_s) +
-                             (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
-                                           : " (the longest rank, without MPI_Init), ") +
-                             "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
-                             time(result.useful_max_s) + " at most, over " +
-                             keep(counted(result.ranks, "rank")) + '.' +
-                             partial_figures_phrase(figures.experiment()),
-                         screen.width))
-      << '\n';
   write_regions(out, screen, efficiency_of_regions(figures));
   write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
 }
@@ -312,8 +335,10 @@ Json efficiency_json(const views::Figures& figures) {
   Table::Columns columns;
   Table::Row run;
   add_columns(columns, Which::all);
-  add_cells(run, efficiency_of(figures), Which::all);
+  const Efficiency ranks = efficiency_of(figures);
+  add_cells(run, ranks, Which::all);
   Json result = to_json(experiment, columns, run);
+  result["threads"] = threads_json(thread_efficiency_of(figures, parallel_of(ranks)));
   result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
   result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "findings/thread_efficiency.hpp"
 #include "text/frame_json.hpp"
 #include "text/screen.hpp"
 #include "views/figures.hpp"
@@ -22,15 +23,7 @@ struct Efficiency {
   std::uint64_t ranks = 0;
 };
 
-/// One figure, as each output has it.
-struct EfficiencyFigure {
-  double Efficiency::*value;
-  const char* key;                   ///< in JSON
-  bool exact;                        ///< time lines alone show it
-  const char *name, *formula;        ///< in text
-  const char *short_name, *meaning;  ///< in the browser
-  const char* when_low;              ///< what that means, there
-};
+using EfficiencyFigure = FigureOf<Efficiency>;
 inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
     {&Efficiency::parallel, "parallel", false, "parallel efficiency", "mean useful time / run time",
      "parallel efficiency", "mean useful time / run time", ""},
@@ -48,6 +41,9 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
 
 /// Ranks 0: nothing is known (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);
+
+/// What thread_efficiency_of() takes of it: 1 where nothing is known of ranks.
+double parallel_of(const Efficiency& ranks);
 
 /// The same of one region that the program marked, over all places where it is begun: shares of the time in
 /// it, which the slowest rank's is `run_s`. With time lines `transfer` is the share of the critical path in
@@ -76,7 +72,8 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
 /// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
 /// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
 /// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
-/// a list with `iteration` and `time_s`.
+/// a list with `iteration` and `time_s`. `threads`, null where no process has several, has `efficiency`,
+/// `serial`, `load_balance`, `contention`, `overhead`, `hybrid`, and `count`.
 Json efficiency_json(const views::Figures& figures);
 
 }  // namespace culprit::viewer

@@ -269,7 +269,8 @@ have no partners. csv has the call paths, json all.
     {"efficiency",
      R"help(How efficiently the ranks' time is used: parallel efficiency = load balance x communication efficiency
 (POP metrics). With a trace (hpcrun-lite --trace) communication = serialization x transfer; a profile cannot
-divide it further, these two are null.
+divide it further, these two are null. Where processes have several threads also how well these use the time
+outside MPI: serial parts x load balance x contention for locks x overhead of OpenMP.
 
   viewer-cli run1.db efficiency
 )help",

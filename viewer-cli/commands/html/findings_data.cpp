@@ -124,6 +124,22 @@ void add_fact(Json& facts, const char* name, const std::string& text) {
   if (!text.empty()) facts.push_back({name, unwrapped(text)});
 }
 
+/// A bar of an efficiency, with how far in it is.
+template <typename Of>
+Json bar_of(const FigureOf<Of>& figure, const Of& result) {
+  std::string_view name = figure.short_name;
+  std::size_t level = 0;
+  while (name.starts_with("  ")) {
+    name.remove_prefix(2);
+    ++level;
+  }
+  return {{"name", name},
+          {"level", level},
+          {"value", short_number(result.*figure.value)},
+          {"meaning", figure.meaning},
+          {"when_low", figure.when_low}};
+}
+
 }  // namespace
 
 std::unordered_set<views::NodeId> contexts_named(const database::Contents& experiment) {
@@ -213,21 +229,16 @@ Json facts_data(const database::Contents& experiment) {
 
 Json efficiency_data(const views::Figures& figures) {
   const Efficiency efficiency = efficiency_of(figures);
-  if (efficiency.ranks == 0) return nullptr;
+  const ThreadEfficiency threads = thread_efficiency_of(figures, parallel_of(efficiency));
+  if (efficiency.ranks == 0 && threads.threads == 0) return nullptr;
   Json json = Json::array();
-  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
-    if (figure.exact && !efficiency.exact) continue;
-    std::string_view name = figure.short_name;
-    std::size_t level = 0;
-    while (name.starts_with("  ")) {
-      name.remove_prefix(2);
-      ++level;
-    }
-    json.push_back({{"name", name},
-                    {"level", level},
-                    {"value", short_number(efficiency.*figure.value)},
-                    {"meaning", figure.meaning},
-                    {"when_low", figure.when_low}});
+  for (const EfficiencyFigure& figure : kEfficiencyFigures)
+    if (efficiency.ranks > 0 && (!figure.exact || efficiency.exact))
+      json.push_back(bar_of(figure, efficiency));
+  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures) {
+    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
+    if (threads.threads > 0 && (efficiency.ranks > 0 || !of_ranks_too))
+      json.push_back(bar_of(figure, threads));
   }
   return json;
 }

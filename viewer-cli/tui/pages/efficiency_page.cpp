@@ -21,7 +21,9 @@ std::string bar(double share, int width, bool unicode) {
   return text;
 }
 
-void add_line(Page& page, const EfficiencyFigure& line, double value, int width, bool unicode) {
+template <typename Of>
+void add_line(Page& page, const FigureOf<Of>& line, const Of& result, int width, bool unicode) {
+  const double value = result.*line.value;
   const std::string figure = grouped(100 * value, 1) + " %";
   const Tone tone = value >= kGood ? Tone::good : value >= kPoor ? Tone::warm : Tone::hot;
   std::string padded = line.short_name;
@@ -40,21 +42,31 @@ void add_line(Page& page, const EfficiencyFigure& line, double value, int width,
 Page efficiency_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
   const Efficiency& result = findings.efficiency;
+  const ThreadEfficiency& threads = findings.thread_efficiency;
   const bool unicode = workspace.unicode();
-  if (result.ranks == 0) {
-    page.say("Efficiencies need MPI ranks, and none spent time in this run.", width);
+  if (result.ranks == 0 && threads.threads == 0) {
+    page.say("Efficiencies need MPI ranks or several threads, and none spent time in this run.", width);
     return page;
   }
-  for (const EfficiencyFigure& figure : kEfficiencyFigures)
-    if (!figure.exact || result.exact) add_line(page, figure, result.*figure.value, width, unicode);
+  if (result.ranks > 0) {
+    for (const EfficiencyFigure& figure : kEfficiencyFigures)
+      if (!figure.exact || result.exact) add_line(page, figure, result, width, unicode);
+    page.blank();
+    page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+                 keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
+                 keep(seconds_text(workspace, result.useful_mean_s)) + " on average, " +
+                 keep(seconds_text(workspace, result.useful_max_s)) + " at most, over " +
+                 keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole." +
+                 partial_figures_phrase(workspace.experiment()),
+             width, 0, Tone::dim);
+  }
+  if (threads.threads == 0) return page;
+  if (result.ranks > 0) page.blank();
+  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
+    if (result.ranks > 0 || figure.value != &ThreadEfficiency::hybrid)
+      add_line(page, figure, threads, width, unicode);
   page.blank();
-  page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +
-               keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
-               keep(seconds_text(workspace, result.useful_mean_s)) + " on average, " +
-               keep(seconds_text(workspace, result.useful_max_s)) + " at most, over " +
-               keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole." +
-               partial_figures_phrase(workspace.experiment()),
-           width, 0, Tone::dim);
+  page.say(thread_efficiency_sentence(threads, unicode), width, 0, Tone::dim);
   return page;
 }
 

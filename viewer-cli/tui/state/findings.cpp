@@ -52,6 +52,7 @@ void FindingsTask::form(const views::Source& source) {
     findings_.diagnosis = diagnose(figures, without_startup_);
     findings_.verdict = find_verdict(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
     findings_.efficiency = efficiency_of(figures);
+    findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));
     findings_.mpi = mpi_calls(figures);
     findings_.idleness_parts =
         idleness_parts_phrase(divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses));

@@ -27,6 +27,7 @@ struct Findings {
   std::string idleness_parts;         ///< of waiting; empty: it is of one kind
   std::vector<std::string> messages;  ///< what of communication is worth a sentence
   Efficiency efficiency;
+  ThreadEfficiency thread_efficiency;
   std::vector<MpiCall> mpi;
   /// A list with a row for each call path, and the same for each rank.
   using Lists = std::array<List, 2>;
