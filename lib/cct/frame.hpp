@@ -15,7 +15,8 @@ enum class FrameKind : std::uint8_t {
   call,          ///< a call site: the return address minus one
   sample,        ///< a sample point: the exact pc of the innermost frame (always a leaf)
   interrupted,   ///< an outer frame interrupted by a signal: its exact pc
-  region,        ///< no code: a region that the program marks; `module` holds its name, offset 0
+  region,  ///< no code: a region that the program marks; `module` holds its name, offset 0; or a function of
+           ///< an interpreter (measurement/python_function.hpp), with the line as offset
 };
 inline constexpr int kFrameKinds = 8;
 

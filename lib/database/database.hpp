@@ -93,6 +93,9 @@ enum class ContextKind : std::uint8_t {
 // between a call and the procedure that began it); the flat tree root, module, file, procedure, inlined, loop
 // and statement.
 
+/// The module of Python functions.
+inline constexpr std::string_view kPythonModule = "<python>";
+
 /// What a context is to idleness (docs/algorithms.md 5); bits.
 enum ContextFlags : std::uint8_t {
   kFrontier = 1,  ///< outermost communication or wait frame of its path
@@ -100,7 +103,8 @@ enum ContextFlags : std::uint8_t {
   kMoves = 4,     ///< below a frontier, in code that moves data or computes: work, never idleness
   kRunTime = 8,  ///< in a language's run-time library, not in code that the user wrote or chose: never blamed
   /// Frames of the C library and the linker that only lead to main or to a thread's start routine, and what
-  /// they do themselves (start_up.hpp). Set when a database is written.
+  /// they do themselves; of an interpreter those that lead to the outermost Python function. Set when a
+  /// database is written (lookup_tables.hpp).
   kStartUp = 0x80,
 };
 

@@ -156,19 +156,37 @@ bool is_root(ContextKind kind) {
   return kind == ContextKind::root || kind == ContextKind::thread_root;
 }
 
+/// How an interpreter came to the outermost Python function, which `caller` calls: by its own code, which
+/// ends at that of a program around it.
+void mark_interpreter(const std::vector<Context>& contexts, const std::vector<ContextId>& procedure,
+                      ContextId caller, std::vector<std::uint8_t>& flags) {
+  if (caller == kNone) return;
+  const StringId interpreter = contexts[caller].module;
+  for (ContextId at = caller;
+       at != kNone && contexts[at].module == interpreter && (flags[at] & kStartUp) == 0;
+       at = procedure[contexts[at].parent])
+    flags[at] |= kStartUp;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> flags_with_start_up(const Experiment& experiment) {
   const std::vector<Context>& contexts = experiment.contexts;
   std::vector<std::uint8_t> flags(contexts.size());
   std::vector<ContextId> procedure(contexts.size(), kNone);
+  std::vector<bool> in_python(contexts.size());
   for (ContextId context = 0; context < contexts.size(); ++context) {
     const Context& self = contexts[context];
     flags[context] = self.flags;
     const ContextId outer = self.parent == kNone ? kNone : procedure[self.parent];
     procedure[context] = self.kind == ContextKind::procedure ? context : outer;
     if (self.kind == ContextKind::region) procedure[context] = kNone;  // the program's, also around main
+    in_python[context] = self.parent != kNone && in_python[self.parent];
     if (self.kind == ContextKind::procedure) {
+      if (!in_python[context] && experiment.strings[self.module] == kPythonModule) {
+        in_python[context] = true;
+        mark_interpreter(contexts, procedure, outer, flags);
+      }
       if (!is_start_up_name(experiment.strings[self.name], experiment.strings[self.module])) continue;
       flags[context] |= kStartUp;
       if (outer != kNone && contexts[outer].parent != kNone &&

@@ -1,5 +1,6 @@
 #include "follow/code.hpp"
 
+#include "measurement/python_function.hpp"
 #include "merge/rules/run_time_libraries.hpp"
 #include "print/text.hpp"
 
@@ -61,7 +62,7 @@ std::uint32_t Code::module(const measurement::Module& module) {
 void Code::want(std::uint32_t module, std::uint64_t offset) {
   LoadModule& of = modules_[module];
   if (of.region) {
-    if (of.known.empty()) of.known[0] = {{.procedure = procedure(of.path, of, false)}};
+    if (!of.known.contains(offset)) of.known[offset] = steps_in_region(of, offset);
     return;
   }
   if (!of.known.contains(offset)) of.wanted.push_back(offset);
@@ -81,7 +82,7 @@ void Code::attribute() {
 
 std::span<const Step> Code::steps(std::uint32_t module, std::uint64_t offset) const {
   const LoadModule& of = modules_[module];
-  const auto found = of.known.find(of.region ? 0 : offset);
+  const auto found = of.known.find(offset);
   if (found == of.known.end()) return {};
   return found->second;
 }
@@ -118,6 +119,15 @@ std::uint32_t Code::file(const std::string& path) {
   const auto [entry, fresh] = file_ids_.try_emplace(path, static_cast<std::uint32_t>(files_.size()));
   if (fresh) files_.push_back(print::spelled(path));
   return entry->second;
+}
+
+/// A Python function, or a region that the program marks.
+std::vector<Step> Code::steps_in_region(const LoadModule& region, std::uint64_t offset) {
+  const auto function = measurement::python_function(region.path);
+  if (offset == 0 || !function) return {{.procedure = procedure(region.path, region, false)}};
+  return {{.procedure = procedure(std::string(function->name), region, false),
+           .file = file(std::string(function->file)),
+           .line = static_cast<std::uint32_t>(offset)}};
 }
 
 std::vector<Step> Code::steps_at(const structure::ModuleStructure& structure, const structure::Point& point,

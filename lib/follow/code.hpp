@@ -77,6 +77,7 @@ class Code {
   };
 
   std::uint32_t procedure(const std::string& name, const LoadModule& module, bool inlined);
+  std::vector<Step> steps_in_region(const LoadModule& region, std::uint64_t offset);
   std::vector<Step> steps_at(const structure::ModuleStructure& structure, const structure::Point& point,
                              const LoadModule& module);
 

@@ -156,7 +156,8 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   // The program's own caller of library code is what the user can change.
   const std::string& program = experiment.run.program;
   const auto own = [&](ContextId at) {
-    return experiment.strings[experiment.contexts[at].module] == program;
+    const std::string_view module = experiment.strings[experiment.contexts[at].module];
+    return module == program || module == database::kPythonModule;
   };
   if (program.empty() || own(named)) return phrase;
   for (ContextId at = named; at != kNone; at = experiment.contexts[at].parent) {

@@ -13,6 +13,7 @@
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/published_calls.hpp"
+#include "runtime/recording/python_frames.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/refusals.hpp"
 #include "runtime/recording/regions.hpp"
@@ -126,6 +127,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   const char* signal_ns = getenv("CULPRIT_SIGNAL_NS");  // tests and benchmarks: as if a signal cost so much
   start_brake(signal_ns == nullptr ? measure_signal_cost() : strtoull(signal_ns, nullptr, 10));
   if (process.names_files) name_files();
+  find_python();
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   if (sends_by_descriptor()) guard_against_full_queue();
   assign_duties(flusher_duties());
@@ -241,6 +243,7 @@ void after_fork_in_child() {
   reset_control_after_fork();
   start_brake(process.brake.signal_ns());
   restart_regions_after_fork();
+  forget_python_modules();
   forget_flusher();
   forget_refusals();
   forget_file();

@@ -46,6 +46,7 @@ void set_up(Thread* thread) {
   thread->account.own_halvings = 0;
   begin_parking(thread->parking);
   thread->interposed.depth = 0;
+  thread->python.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
   thread->start_ns = now();

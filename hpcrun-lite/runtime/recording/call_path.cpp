@@ -5,11 +5,14 @@
 #include "runtime/recording/call_path.hpp"
 
 #include "runtime/modules/modules.hpp"
+#include "runtime/recording/python_frames.hpp"
 #include "runtime/recording/region_names.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
+
+#include <algorithm>
 
 namespace culprit::runtime {
 namespace {
@@ -86,14 +89,17 @@ std::size_t past_gap(const unwind::Gap& gap, std::size_t i) {
                              {.offset = 0, .module = region_module(region.name), .kind = FrameKind::region});
 }
 
+/// The lowest stack address that is frame i's.
+std::uint64_t low_of(const unwind::Walk& walk, std::size_t i, std::uint64_t sp) {
+  if (i == 0) return sp;
+  return walk.gap.holds(i - 1) ? walk.frames[i].sp : walk.frames[i - 1].cfa;
+}
+
 /// Adds the regions that frame i of a walk began, below `parent`: it lies in them, with all inside of it.
 [[gnu::cold]] NodeIndex add_regions(Thread* thread, NodeIndex parent, const unwind::Walk& walk, std::size_t i,
                                     std::uint64_t sp) {
   const bool outermost = i + 1 == walk.depth;
-  const bool after_gap = i != 0 && walk.gap.holds(i - 1);
-  const RegionPlace place{.low = i == 0      ? sp
-                                 : after_gap ? walk.frames[i].sp
-                                             : walk.frames[i - 1].cfa,
+  const RegionPlace place{.low = low_of(walk, i, sp),
                           .high = walk.frames[i].cfa,
                           .return_to = outermost ? 0 : walk.frames[i + 1].pc};
   std::uint32_t next = 0;
@@ -123,6 +129,25 @@ std::size_t past_gap(const unwind::Gap& gap, std::size_t i) {
   return parent;
 }
 
+/// Adds the Python functions, from the one with number `next` on, that C functions from stack address `low`
+/// on run, below `parent`; those of frames outside of what was walked come first.
+[[gnu::cold]] NodeIndex add_python(Thread* thread, NodeIndex parent, std::uint32_t& next, std::uint64_t low) {
+  const PythonFrames& python = thread->python;
+  for (; next < python.depth && python.frames[next].at >= low; ++next) {
+    const PythonFrame& frame = python.frames[next];
+    parent = thread->tree->child(parent,
+                                 {.offset = frame.line, .module = frame.module, .kind = FrameKind::region});
+  }
+  return parent;
+}
+
+/// Which Python function is the first inside of stack address `low`.
+std::uint32_t first_python_inside(const PythonFrames& python, std::uint64_t low) {
+  std::uint32_t next = 0;
+  while (next < python.depth && python.frames[next].at >= low) ++next;
+  return next;
+}
+
 /// The loader's entry code, from which the constructors of libraries run, has no call-frame information; a
 /// walk that came as far as the stack that the kernel made has nevertheless reached the main thread's first
 /// frame. (The last frame of a partial walk holds its own stack pointer.)
@@ -150,41 +175,8 @@ NodeIndex root_of(const Thread* thread, bool partial) {
   file.note(line.c_str());
 }
 
-/// What the thread walked last, from `start`, and the node that it found.
-void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& start, NodeIndex node) {
-  place.tree = 0;
-  const bool found = thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].user == node;
-  if (!found) return;  // the tree is full
-  place.walk.keep(thread->walker, start);
-  place.modules = thread->modules_seen;
-  place.regions = thread->regions.changes;
-  place.node = node;
-  std::atomic_signal_fence(std::memory_order_release);
-  place.tree = thread->tree_number;
-}
-
-/// As current_path, for a start in the wrapper of an MPI call that returns to `site`.
-NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site) {
-  KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
-  if (place.tree == thread->tree_number && place.modules == module_generation() &&
-      place.regions == thread->regions.changes && place.walk.holds(start))
-    return place.node;
-  WalkFlaws flaws;
-  const NodeIndex node = current_path(thread, start, flaws);
-  keep(place, thread, start, node);
-  return node;
-}
-
-}  // namespace
-
-FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
-  unwind::CodeModule module;
-  if (!find_module(nullptr, address, module))
-    return {.offset = address, .module = cct::kNoModule, .kind = kind};
-  return {.offset = address - module.bias, .module = module.index, .kind = kind};
-}
-
-NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
+/// As current_path, with the Python functions that are known.
+[[gnu::hot]] NodeIndex walk_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
   thread->tree->prefetch();
   const std::uint32_t generation = module_generation();
   if (generation != thread->modules_seen) {
@@ -193,6 +185,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     thread->modules_seen = generation;
   }
   const unwind::Walk walk = thread->walker.walk(start);
+  PythonFrames& python = thread->python;
   flaws.too_deep = walk.end == unwind::WalkEnd::too_deep;
   flaws.partial = flaws.too_deep || (walk.end == unwind::WalkEnd::partial && !reached_entry(thread, walk));
   flaws.bridged = walk.bridged;
@@ -206,8 +199,15 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex)
     known = past_gap(walk.gap, known + 1);
   Regions& regions = thread->regions;
-  if (regions.seen != regions.changes) known = walk.depth;
+  if (regions.seen != regions.changes || python.seen != python.changes) known = walk.depth;
   regions.seen = regions.changes;
+  python.seen = python.changes;
+  std::uint32_t next_python = python.depth;
+  if (known == walk.depth) {
+    next_python = 0;
+  } else if (known != 0 && python.depth != 0) {
+    next_python = first_python_inside(python, low_of(walk, known, start.sp));
+  }
   NodeIndex node = known < walk.depth ? frames[known].user : root_of(thread, flaws.partial);
   if (regions.depth != 0 && flaws.partial && walk.depth != 0) [[unlikely]]
     node = add_outer_regions(thread, node, walk);
@@ -216,6 +216,7 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
   for (std::size_t i = known; i-- > 0;) {
     if (i + 1 == walk.gap.end) [[unlikely]] {
       if (regions.depth != 0) node = add_regions_in_gap(thread, node, walk);
+      next_python = std::max(next_python, first_python_inside(python, walk.frames[walk.gap.begin - 1].cfa));
       trail = (trail ^ node ^ kGapTrail) * kSpread;
       const NodeIndex parent = node;
       node = add_gap(thread, parent, trail);
@@ -227,6 +228,11 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     if (regions.depth != 0) [[unlikely]] {
       node = add_regions(thread, node, walk, i, start.sp);
       trail ^= node;  // the same code inside of a region and outside of it are different paths
+    }
+    if (next_python < python.depth) [[unlikely]] {
+      const NodeIndex around = node;
+      node = add_python(thread, node, next_python, low_of(walk, i, start.sp));
+      if (node != around) trail ^= node;
     }
     const NodeIndex parent = node;
     if (frame.own) [[unlikely]] {
@@ -240,6 +246,53 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
     frames[i].user = full ? measurement::kNoNodeIndex : node;
   }
   return node;
+}
+
+/// What the thread walked last, from `start`, and the node that it found.
+void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& start, NodeIndex node,
+          std::uint64_t python) {
+  place.tree = 0;
+  const bool found = thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].user == node;
+  if (!found) return;  // the tree is full
+  place.walk.keep(thread->walker, start);
+  place.modules = thread->modules_seen;
+  place.regions = thread->regions.changes;
+  place.python = python;
+  place.node = node;
+  std::atomic_signal_fence(std::memory_order_release);
+  place.tree = thread->tree_number;
+}
+
+/// As current_path, for a start in the wrapper of an MPI call that returns to `site`.
+NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site) {
+  KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
+  std::uint64_t python = 0;
+  if (python_runs()) [[unlikely]]
+    python = called_python_frames();
+  if (place.tree == thread->tree_number && place.modules == module_generation() &&
+      place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
+    return place.node;
+  if (python_runs()) [[unlikely]]
+    read_python_frames(thread, false);
+  WalkFlaws flaws;
+  const NodeIndex node = walk_path(thread, start, flaws);
+  keep(place, thread, start, node, python);
+  return node;
+}
+
+}  // namespace
+
+FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
+  unwind::CodeModule module;
+  if (!find_module(nullptr, address, module))
+    return {.offset = address, .module = cct::kNoModule, .kind = kind};
+  return {.offset = address - module.bias, .module = module.index, .kind = kind};
+}
+
+NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
+  if (python_runs()) [[unlikely]]
+    read_python_frames(thread, true);
+  return walk_path(thread, start, flaws);
 }
 
 NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {

@@ -50,6 +50,7 @@ class KnownPaths {
     std::uint32_t tree;     ///< Thread::tree_number; 0: none
     std::uint32_t modules;  ///< their generation
     std::uint32_t regions;  ///< Regions::changes
+    std::uint64_t python;   ///< called_python_frames()
     measurement::NodeIndex node;
     unwind::KnownWalk walk;
   };

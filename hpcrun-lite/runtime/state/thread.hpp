@@ -11,6 +11,7 @@
 #include "runtime/pace/grid.hpp"
 #include "runtime/pace/handler_cost.hpp"
 #include "runtime/state/paths.hpp"
+#include "runtime/state/python_frames.hpp"
 #include "runtime/state/regions.hpp"
 #include "runtime/system/handler_stack.hpp"
 #include "runtime/system/system_calls.hpp"
@@ -149,6 +150,7 @@ struct Thread {
   InterposedFunctions interposed;
   FunctionPlaces function_places;
   Regions regions;
+  PythonFrames python;
   Stretches stretches;
   Blame blame;
   StartRoutine routine;

@@ -6,6 +6,7 @@
 // Cost: a few hash look-ups per node.
 #include "merge/attribution/attribute.hpp"
 
+#include "measurement/python_function.hpp"
 #include "merge/attribution/scope_forest.hpp"
 #include "merge/attribution/string_pool.hpp"
 #include "structure/structure.hpp"
@@ -40,7 +41,11 @@ struct Position {
   std::uint32_t procedure = structure::kNone;
   Id mpi_frame = kNone;  ///< nearest enclosing frame of an MPI call, and which
   StringId mpi = 0;
+  bool python = false;  ///< of a Python function
 };
+
+/// CPython's function that interprets code.
+constexpr std::string_view kPythonInterpreter = "_PyEval_EvalFrameDefault";
 
 class Overlay {
  public:
@@ -60,6 +65,8 @@ class Overlay {
   void place(cct::NodeId node);
   void place_root(cct::NodeId node, ContextKind kind, const char* name);
   void place_region(cct::NodeId node);
+  void place_python(cct::NodeId node, const measurement::PythonFunction& function);
+  void place_interpreter(cct::NodeId node, Position& function);
   void bypass(Id scope, Id frame);
   std::vector<std::uint8_t> find_empty();
   Id call_context(Position& position);
@@ -248,10 +255,47 @@ void Overlay::place_root(cct::NodeId node, ContextKind kind, const char* name) {
   own_[node] = scope;
 }
 
+/// A Python function's calls are at the lines of its source.
+void Overlay::place_python(cct::NodeId node, const measurement::PythonFunction& function) {
+  const cct::Node& raw = shared_.tree[node];
+  Position& parent = positions_[raw.parent];
+  const StringId module = strings_.add(database::kPythonModule);
+  const StringId file =
+      function.file.empty() ? 0 : strings_.add(replace_prefix(std::string(function.file), prefixes_));
+  const Label label{.kind = ContextKind::procedure,
+                    .name = strings_.add(function.name),
+                    .module = module,
+                    .file = file,
+                    .line = function.line};
+  const Id scope = forest_.child(call_context(parent), label);
+  const Label at{.kind = ContextKind::call,
+                 .module = module,
+                 .file = file,
+                 .line = static_cast<std::uint32_t>(raw.frame.offset)};
+  positions_[node] = {
+      .scope = scope, .call_label = at, .mpi_frame = parent.mpi_frame, .mpi = parent.mpi, .python = true};
+}
+
+/// Interpreting a Python function is that function's own work.
+void Overlay::place_interpreter(cct::NodeId node, Position& function) {
+  if (shared_.tree[node].frame.kind == cct::FrameKind::sample) {
+    Label statement = function.call_label;
+    statement.kind = ContextKind::statement;
+    own_[node] = forest_.child(function.scope, statement);
+  } else {
+    static_cast<void>(call_context(function));
+  }
+  positions_[node] = function;
+}
+
 void Overlay::place_region(cct::NodeId node) {
   const cct::Node& raw = shared_.tree[node];
   Position& parent = positions_[raw.parent];
   const cct::ModuleId name = raw.frame.module;
+  if (raw.frame.offset != 0 && name < shared_.modules.size()) {
+    if (const auto function = measurement::python_function(shared_.modules[name].path))
+      return place_python(node, *function);
+  }
   const std::string& text = name < shared_.modules.size() ? shared_.modules[name].path : "<region>";
   const Label label = raw.frame == cct::kGap
                           ? Label{.kind = ContextKind::procedure, .name = strings_.add(kLeftOut)}
@@ -285,6 +329,8 @@ void Overlay::place(cct::NodeId node) {
   Position& parent = positions_[raw.parent];
   const bool same_module = shared_.tree[raw.parent].frame.module == module;
   const ProcedureName name = procedure(module, point);
+  if (parent.python && strings_[name.label.name].starts_with(kPythonInterpreter))
+    return place_interpreter(node, parent);
   Position here;
   if (same_module && parent.stand_in != kNone && point != nullptr && parent.procedure == point->procedure) {
     here.mpi = parent.mpi;

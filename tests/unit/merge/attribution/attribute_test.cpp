@@ -145,6 +145,41 @@ TEST_CASE("procedures, loops, inlined procedures, calls and statements nest") {
   CHECK(a.contexts[6].end == 8);
 }
 
+TEST_CASE("a Python function has the interpreter's time, and its calls are at lines of its source") {
+  Code code;
+  code.procedure("main");
+  code.procedure("_PyEval_EvalFrameDefault");
+  code.procedure("array_sum");
+  const auto function = code.shared.modules.add({.path = "4\tSolver.step\t/src/heat.py", .build_id = ""});
+  const auto caller = code.shared.modules.add({.path = "9\tmain\t/src/heat.py", .build_id = ""});
+  const auto python = [&](cct::NodeId parent, cct::ModuleId module, std::uint64_t line) {
+    return code.shared.tree.child(parent, {.offset = line, .module = module, .kind = cct::FrameKind::region});
+  };
+  const auto call = code.add(code.root(), 10);
+  const auto step = python(python(call, caller, 12), function, 6);
+  const auto interpreting = code.sample(step, 110);
+  const auto summing = code.sample(code.add(python(python(call, caller, 12), function, 7), 150), 220);
+  const Attribution a = code.attribute();
+  CHECK(outline(a) == Outline{"root", " root <program root>", "  procedure main", "   call 10",
+                              "    procedure main 9", "     call 12", "      procedure Solver.step 4",
+                              "       call 7", "        procedure array_sum", "         statement 220",
+                              "       statement 6"});
+  CHECK(a.contexts[a.own[interpreting]].line == 6);
+  CHECK(a.contexts[a.own[summing]].line == 220);
+  CHECK(a.strings[a.contexts[6].file] == "/moved/heat.py");
+  CHECK(a.strings[a.contexts[6].module] == "<python>");
+}
+
+TEST_CASE("a region whose name looks like a Python function's is a region") {
+  Code code;
+  code.procedure("main");
+  const auto name = code.shared.modules.add({.path = "4\tSolver.step\t/src/heat.py", .build_id = ""});
+  const auto region = code.shared.tree.child(code.add(code.root(), 10),
+                                             {.offset = 0, .module = name, .kind = cct::FrameKind::region});
+  const Attribution a = code.attribute();
+  CHECK(a.contexts[a.own[region]].kind == ContextKind::region);
+}
+
 TEST_CASE("calls of one line merge, their callees do not") {
   Code code;
   code.procedure("main");

@@ -1,0 +1,102 @@
+"""Python programs: their functions stand in call paths with their lines, and take the times that the program says."""
+
+import collections
+import sys
+import unittest
+
+import harness
+
+PROGRAM = harness.TRUTH.parent / "apps" / "python_calls.py"
+MPI_PROGRAM = harness.TRUTH.parent / "apps" / "python_mpi.py"
+PYTHON = "/usr/bin/python3"
+
+
+def line_of(text, program=PROGRAM):
+    """Of the first line of the program that holds this."""
+    return next(number for number, line in enumerate(program.read_text().splitlines(), 1) if text in line)
+
+
+class PythonFunctions(harness.Workspace):
+    def measure_mode(self, mode):
+        done = harness.run([harness.HPCRUN, "-o", self.here / "run", PYTHON, PROGRAM, mode])
+        self.database = self.merge(self.here / "run")
+        view = harness.viewer_json(self.database, "view", "calling-context", "--metrics", "REALTIME:sum (I)")
+        self.nodes = list(harness.walk(view["roots"]))
+        return {name: float(seconds) for name, seconds in (line.split() for line in done.stdout.splitlines() if " " in line)}
+
+    def functions(self):
+        """Inclusive times by name, of the outermost calls of each."""
+        found = collections.Counter()
+
+        def visit(node, around):
+            frame = node["frame"]
+            if frame["kind"] == "procedure" and frame["module"] == "<python>":
+                if frame["name"] not in around:
+                    found[frame["name"]] += node["values"].get("REALTIME:sum (I)", 0)
+                around = around | {frame["name"]}
+            for child in node["children"]:
+                visit(child, around)
+
+        for root in harness.viewer_json(self.database, "view", "calling-context", "--metrics", "REALTIME:sum (I)")["roots"]:
+            visit(root, frozenset())
+        return found
+
+    def check_times(self, spent):
+        found = self.functions()
+        for name, seconds in spent.items():
+            self.assertAlmostEqual(found[name], seconds, delta=0.05 + 0.07 * seconds, msg=f"{name}: {dict(found)}")
+
+    def test_functions_methods_generators_and_calls_by_c(self):
+        self.check_times(self.measure_mode("all"))
+        # Who calls whom, and where.
+        (step,) = [node for node in self.nodes if node["frame"]["name"] == "Solver.step"]
+        self.assertEqual(step["frame"]["line"], line_of("def step"))
+        self.assertTrue(step["frame"]["file"].endswith("tests/apps/python_calls.py"))
+        calls = {(node["frame"].get("line"), child["frame"]["name"]) for node in self.nodes for child in node["children"]
+                 if node["frame"]["kind"] == "call"}  # fmt: skip
+        self.assertIn((line_of("solver.step()"), "Solver.step"), calls)
+        self.assertIn((line_of("    inner()"), "nested.<locals>.inner"), calls)
+        # To interpret a function is its own work.
+        self.assertFalse([node for node in self.nodes if "_PyEval_EvalFrameDefault" in node["frame"].get("name", "")])
+        # How the interpreter got to the program is passed over, as the C library's start is.
+        shown = harness.run([harness.VIEWER, self.database, "view", "calling-context"]).stdout
+        self.assertNotIn("Py_RunMain", shown)
+        self.assertIn("everything  ← python_calls.py", shown)
+        flat = harness.viewer_json(self.database, "view", "flat", "--metrics", "REALTIME:sum (E)")
+        own = {node["frame"].get("name"): node["values"].get("REALTIME:sum (E)", 0) for node in harness.walk(flat["roots"])}
+        self.assertGreater(own["burn"], 0.5 * sum(self.functions()[name] for name in ("by_function", "Solver.step")))
+
+    def test_a_recursion_deeper_than_what_is_kept(self):
+        spent = self.measure_mode("deep")
+        self.assertAlmostEqual(self.functions()["recurse"], spent["recurse"], delta=0.1 + 0.07 * spent["recurse"])
+
+    def test_threads(self):
+        self.check_times(self.measure_mode("threads"))
+
+    def test_functions_that_come_and_go(self):
+        self.assertEqual(harness.run([PYTHON, PROGRAM, "churn"]).stdout.split()[0], "churned")
+        for rate in (200, 5000):
+            with self.subTest(rate):
+                done = harness.run([harness.HPCRUN, "-q", "-e", f"REALTIME@{rate}", "-o", self.here / f"run{rate}", PYTHON, PROGRAM, "churn"])
+                self.assertEqual(done.stdout.split()[0], "churned")
+                self.merge(self.here / f"run{rate}")
+
+
+class PythonMpi(harness.Workspace):
+    def test_the_late_function_is_suspected(self):
+        directory = self.here / "run"
+        done = harness.launch("openmpi", 2, [harness.HPCRUN, "-o", directory, PYTHON, MPI_PROGRAM])
+        waited = float(done.stdout)
+        database = self.merge(directory)
+        report = harness.viewer_json(database, "report")
+        named = [frame.get("name") for suspect in report["suspects"] for frame in suspect["suspect"]]
+        self.assertIn("late_part", named)
+        self.assertNotIn("PyEval", harness.run([harness.VIEWER, database, "report"]).stdout)
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "idleness:sum (I)")
+        idle = sum(node["values"].get("idleness:sum (I)", 0) for node in harness.walk(view["roots"])
+                   if node["frame"].get("name") == "receive_halo")  # fmt: skip
+        self.assertAlmostEqual(idle, waited, delta=0.05 + 0.1 * waited)
+
+
+if __name__ == "__main__":
+    unittest.main()
