@@ -17,12 +17,12 @@ namespace {
 
 using database::ContextId;
 
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kParagraphIndent = 4;
 constexpr std::size_t kAmount = 8, kShare = 5;  // columns
-constexpr std::size_t kListed = 50;             // nobody reads on, and who waits costs a look at each thread
+constexpr std::size_t kPlacesListed = 50;             // nobody reads on, and who waits costs a look at each thread
 
 std::string paragraph(const std::string& text, const Screen& screen) {
-  return std::string(kIndent, ' ') + wrap(text, screen.width, kIndent, kIndent);
+  return std::string(kParagraphIndent, ' ') + wrap(text, screen.width, kParagraphIndent, kParagraphIndent);
 }
 
 /// Code that makes other threads of its process wait: it is blamed beside what is above, not within it.
@@ -32,7 +32,7 @@ void write_thread_causes(std::ostream& out, const Screen& screen, const views::F
   const auto write = [&](const char* title, double whole_s, const std::vector<ThreadCause>& list) {
     if (list.empty()) return;
     out << '\n' << wrap(title + keep(duration(whole_s, screen.unicode)) + ':', screen.width) << '\n';
-    for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), kListed))) {
+    for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), kPlacesListed))) {
       out << align_right(duration(cause.caused_s, screen.unicode), kAmount) << ' '
           << align_right(round_percent(std::min(1.0, cause.caused_s / whole_s)), kShare) << "  "
           << screen.bold(scope_phrase(experiment, cause.context, false, screen.width / 2, screen.unicode))
@@ -69,7 +69,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
   const std::size_t width = columns(scale.write(blamed.front().idle_s));
   const Waiters waiting(figures);
-  const std::size_t listed = std::min(blamed.size(), kListed);
+  const std::size_t listed = std::min(blamed.size(), kPlacesListed);
   for (const Blamed& each : std::span(blamed).first(listed)) {
     const std::string amount = scale.write(each.idle_s);
     const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
@@ -120,7 +120,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
   const std::vector<std::string> names = suspect_names(experiment, screen.width / 2, screen.unicode);
   std::size_t number = 0;
   for (const database::Suspect& suspect : experiment.suspects()) {
-    if (number == kListed) {
+    if (number == kPlacesListed) {
       out << wrap("and " + keep(counted(experiment.suspects().size() - number, "further suspect")) +
                       ", which explain less (--format csv or json lists all)",
                   screen.width, 2)

@@ -41,11 +41,11 @@ class WaitersOf {
 };
 
 /// What is one row; `location` is kNone where threads fall together.
-struct Key {
+struct CauseKey {
   std::uint32_t path = 0;
   bool between = false;
   std::uint32_t location = database::kNone;
-  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const CauseKey&, const CauseKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace
@@ -158,7 +158,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     return call == database::kNone ? call : enclosing_procedure(experiment, call);
   };
   ShownPaths paths(experiment);
-  RowGroups<Key> groups;
+  RowGroups<CauseKey> groups;
   for (const Cause& cause : causes) {
     RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
                               options.by_rank ? cause.location : database::kNone}];
@@ -174,7 +174,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     group.who.add(cause.location, cause.cost_ns());
   }
   bool likely = false;
-  add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
+  add_rows(list, groups.take(), options, [&](const CauseKey& key, const RowGroup& group) {
     std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
     if (!group.whom.empty() && group.other != database::kNone) {

@@ -16,7 +16,6 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr double kLeastInText = 1;  // percent
 
 /// One of the two runs, as the command line asks for it.
 struct Side {
@@ -88,7 +87,7 @@ std::vector<views::NodeId> rows_of(const views::Compared& view, const views::Sho
   return rows;
 }
 
-const Table::Columns kColumns = {{"path"},  {"kind", Table::In::csv}, {"a"}, {"b"}, {"change"},
+const Table::Columns kDiffColumns = {{"path"},  {"kind", Table::In::csv}, {"a"}, {"b"}, {"change"},
                                  {"ratio"}, {"scaling_loss"}};
 
 Table::Row row_of(const views::Compared& view, views::NodeId node, views::Scaling scaling) {
@@ -110,7 +109,7 @@ void write_diff_json(std::ostream& out, const DiffSetting& setting, const views:
   bool first = true;
   for (const views::NodeId node : nodes) {
     out << (first ? "\n" : ",\n")
-        << one_line(to_json(setting.first, kColumns, row_of(view, node, setting.scaling)));
+        << one_line(to_json(setting.first, kDiffColumns, row_of(view, node, setting.scaling)));
     first = false;
   }
   out << "]}\n";
@@ -118,9 +117,9 @@ void write_diff_json(std::ostream& out, const DiffSetting& setting, const views:
 
 void write_diff_csv(std::ostream& out, const DiffSetting& setting, const views::Compared& view,
                     const std::vector<views::NodeId>& nodes) {
-  write_csv_header(out, kColumns);
+  write_csv_header(out, kDiffColumns);
   for (const views::NodeId node : nodes)
-    write_csv_row(out, setting.first, kColumns, row_of(view, node, setting.scaling));
+    write_csv_row(out, setting.first, kDiffColumns, row_of(view, node, setting.scaling));
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ namespace {
 
 using database::ContextId;
 
-constexpr double kNsPerSecond = 1e9;
 
 /// By time lines.
 Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
@@ -38,12 +37,12 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
 }
 
 /// Time of the threads outside MPI, and in all.
-struct Times {
+struct UsefulTimes {
   std::vector<double> useful, run;
 };
 
 /// Adds the time below a context. MPI_Init is no part of the run.
-void add_times(const views::Figures& figures, ContextId root, Times& times) {
+void add_times(const views::Figures& figures, ContextId root, UsefulTimes& times) {
   const database::Contents& experiment = figures.experiment();
   const std::uint32_t time = views::find_column(experiment, "REALTIME").metric;
   const std::vector<std::uint64_t> all = figures.per_thread(root, time, true);
@@ -70,7 +69,7 @@ void add_times(const views::Figures& figures, ContextId root, Times& times) {
 }
 
 /// Of the ranks' main threads.
-Efficiency profiled_efficiency(const database::Contents& experiment, const Times& times) {
+Efficiency profiled_efficiency(const database::Contents& experiment, const UsefulTimes& times) {
   Efficiency result;
   const std::uint32_t main = views::main_role(experiment);
   double sum = 0;
@@ -288,7 +287,7 @@ std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figure
   std::vector<RegionEfficiency> regions;
   if (experiment.run.ranks == 0) return regions;
   for (const auto& [name, places] : find_regions(experiment)) {
-    Times times;
+    UsefulTimes times;
     for (const ContextId place : places) add_times(figures, place, times);
     Efficiency efficiency = profiled_efficiency(experiment, times);
     if (efficiency.ranks == 0) continue;
@@ -309,7 +308,7 @@ Efficiency efficiency_of(const views::Figures& figures) {
   const database::TraceAnalyses& trace = experiment.trace();
   if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
-  Times times;
+  UsefulTimes times;
   add_times(figures, 0, times);
   return profiled_efficiency(experiment, times);
 }

@@ -19,26 +19,26 @@ namespace {
 using follow::State;
 
 /// A job may wait in a queue for a while between the two commands of a script; not for ever.
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatienceForStart{60};
 constexpr std::chrono::milliseconds kBetweenTries{250};
 /// Of a processor, for looks.
 constexpr double kMostShare = 0.01;
-constexpr std::size_t kProblemsListed = 5;
+constexpr std::size_t kProblemsTold = 5;
 
 /// What a rank does, of one and of many.
-struct Words {
+struct StateWords {
   State state;
   const char *one, *many;
 };
-constexpr std::array kWords = {Words{State::work, "works", "work"},
-                               Words{State::wait, "waits", "wait"},
-                               Words{State::io, "reads or writes", "read or write"},
-                               Words{State::asleep, "sleeps", "sleep"},
-                               Words{State::no_processor, "has no processor", "have no processor"},
-                               Words{State::silent, "is silent", "are silent"},
-                               Words{State::not_sampled, "is not sampled", "are not sampled"},
-                               Words{State::died, "has died", "have died"},
-                               Words{State::ended, "has ended", "have ended"}};
+constexpr std::array kStateWords = {StateWords{State::work, "works", "work"},
+                               StateWords{State::wait, "waits", "wait"},
+                               StateWords{State::io, "reads or writes", "read or write"},
+                               StateWords{State::asleep, "sleeps", "sleep"},
+                               StateWords{State::no_processor, "has no processor", "have no processor"},
+                               StateWords{State::silent, "is silent", "are silent"},
+                               StateWords{State::not_sampled, "is not sampled", "are not sampled"},
+                               StateWords{State::died, "has died", "have died"},
+                               StateWords{State::ended, "has ended", "have ended"}};
 
 Json shares_json(const std::array<double, follow::kShares>& share) {
   Json shares = Json::object();
@@ -73,7 +73,7 @@ Json part_json(const follow::Part& part) {
 
 void complain_of(const follow::Follower& follower, std::vector<std::string>& told) {
   for (const std::string& problem : follower.problems()) {
-    if (told.size() >= kProblemsListed || std::ranges::find(told, problem) != told.end()) continue;
+    if (told.size() >= kProblemsTold || std::ranges::find(told, problem) != told.end()) continue;
     told.push_back(problem);
     print::complain("viewer-cli", "follow: " + problem);
   }
@@ -90,7 +90,7 @@ void look(follow::Follower& follower, const std::string& directory) {
 }
 
 void await_run(follow::Follower& follower, const std::string& directory) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kPatienceForStart;
   bool told = false;
   while (true) {
     std::error_code error;
@@ -113,7 +113,7 @@ void await_run(follow::Follower& follower, const std::string& directory) {
     if (std::chrono::steady_clock::now() >= end)
       throw std::runtime_error(
           fmt::format("follow: {}: {} after {} s (start the job with hpcrun-lite -o DIR, and give DIR)",
-                      directory, there ? "holds no measurement" : "does not exist", kPatience.count()));
+                      directory, there ? "holds no measurement" : "does not exist", kPatienceForStart.count()));
     if (!told) print::complain("viewer-cli", "follow: " + directory + ": waiting for the first process");
     told = true;
     std::this_thread::sleep_for(kBetweenTries);
@@ -134,7 +134,7 @@ std::string iterations_in_words(const follow::Summary& summary) {
 
 std::string states_in_words(const follow::Part& part) {
   std::string text;
-  for (const Words& words : kWords) {
+  for (const StateWords& words : kStateWords) {
     const auto count = std::ranges::count(part.ranks, words.state, &follow::RankRow::state);
     if (count == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, count == 1 ? words.one : words.many);

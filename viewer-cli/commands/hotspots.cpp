@@ -10,9 +10,9 @@ using database::Hotspot;
 namespace {
 
 /// What is one row; `location` is kNone where threads fall together.
-struct Key {
+struct HotspotKey {
   std::uint32_t path = 0, waiter_path = 0, location = database::kNone;
-  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const HotspotKey&, const HotspotKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace
@@ -39,7 +39,7 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
   list.whole_ns = waiting_ns(experiment);
   list.introduction = "Procedures with a notable share of the time that made other ranks wait.";
   ShownPaths paths(experiment);
-  RowGroups<Key> groups;
+  RowGroups<HotspotKey> groups;
   for (const Hotspot& hotspot : hotspots) {
     RowGroup& group = groups[{paths.number(hotspot.context), paths.number(hotspot.waiter_context),
                               options.by_rank ? hotspot.location : database::kNone}];
@@ -51,7 +51,7 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
     group.who.add(hotspot.location, hotspot.ns);
     group.whom.add(hotspot.waiter, hotspot.ns);
   }
-  add_rows(list, groups.take(), options, [&](const Key& /*key*/, const RowGroup& group) {
+  add_rows(list, groups.take(), options, [&](const HotspotKey& /*key*/, const RowGroup& group) {
     const bool several = group.who.parts().size() > 1;
     const std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode) +
                              (several ? ", made " : " made ") +

@@ -17,13 +17,13 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::size_t kLabel = 12;
-constexpr std::size_t kHostsNamed = 8;
+constexpr std::int64_t kWholeSecond = 1'000'000'000;
+constexpr std::size_t kNameWidth = 12;
+constexpr std::size_t kHostsListed = 8;
 
 /// ISO 8601, UTC.
 std::string date(std::int64_t realtime_ns) {
-  const std::time_t seconds = realtime_ns / kNsPerSecond;
+  const std::time_t seconds = realtime_ns / kWholeSecond;
   std::tm utc{};
   if (::gmtime_r(&seconds, &utc) == nullptr) return "";
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
@@ -47,8 +47,8 @@ class Info {
  private:
   void line(const std::string& name, const std::string& text) {
     if (text.empty()) return;
-    out_ << screen_.bold(name) << std::string(kLabel > name.size() ? kLabel - name.size() : 1, ' ')
-         << wrap(text, screen_.width, kLabel, kLabel) << '\n';
+    out_ << screen_.bold(name) << std::string(kNameWidth > name.size() ? kNameWidth - name.size() : 1, ' ')
+         << wrap(text, screen_.width, kNameWidth, kNameWidth) << '\n';
   }
 
   void run() {
@@ -57,15 +57,15 @@ class Info {
     line("program", run.program);
     line("directory", run.directory);
     std::string hosts;
-    for (std::size_t host = 0; host < std::min(run.hosts.size(), kHostsNamed); ++host) {
+    for (std::size_t host = 0; host < std::min(run.hosts.size(), kHostsListed); ++host) {
       hosts += (hosts.empty() ? "" : ", ") + run.hosts[host];
     }
-    if (run.hosts.size() > kHostsNamed)
-      hosts += " and " + std::to_string(run.hosts.size() - kHostsNamed) + " more";
+    if (run.hosts.size() > kHostsListed)
+      hosts += " and " + std::to_string(run.hosts.size() - kHostsListed) + " more";
     line("hosts", hosts);
     line("start", date(run.start_realtime_ns));
     line("duration",
-         duration(static_cast<double>(run.duration_ns) / static_cast<double>(kNsPerSecond), screen_.unicode));
+         duration(static_cast<double>(run.duration_ns) / kNsPerSecond, screen_.unicode));
     line("MPI", run.mpi.empty() ? "none" : run.mpi);
     line("run id", run.run_id);
   }
@@ -141,20 +141,20 @@ class Info {
       const std::string samples = grouped(static_cast<double>(module->samples));
       const std::string before = std::string(width - samples.size(), ' ') + samples + " samples  ";
       const std::size_t room =
-          screen_.width > kLabel + before.size() ? screen_.width - kLabel - before.size() : 16;
+          screen_.width > kNameWidth + before.size() ? screen_.width - kNameWidth - before.size() : 16;
       const std::string name = first ? "modules" : "";
-      out_ << screen_.bold(name) << std::string(kLabel - name.size(), ' ') << before
+      out_ << screen_.bold(name) << std::string(kNameWidth - name.size(), ' ') << before
            << shorten_middle(module->path, room, screen_.unicode) << '\n';
       std::vector<std::string> remarks = module->notes;
       if (std::string flaws = unwinding_text(*module); !flaws.empty()) remarks.push_back(std::move(flaws));
       for (const std::string& remark : remarks) {
-        out_ << std::string(kLabel + before.size(), ' ') << screen_.dim(remark) << '\n';
+        out_ << std::string(kNameWidth + before.size(), ' ') << screen_.dim(remark) << '\n';
       }
       first = false;
     }
     const std::size_t others = experiment_.modules.size() - sorted.size();
     if (others > 0) {
-      out_ << std::string(kLabel, ' ')
+      out_ << std::string(kNameWidth, ' ')
            << screen_.dim("and " + counted(others, "module") + " on call paths only") << '\n';
     }
   }
@@ -236,13 +236,13 @@ Json info_json(const database::Contents& experiment) {
   info["events"] = run.events;
   info["modules"] = to_json(experiment, modules_table(experiment));
   info["start"] = date(run.start_realtime_ns);
-  info["duration_s"] = static_cast<double>(run.duration_ns) / static_cast<double>(kNsPerSecond);
+  info["duration_s"] = static_cast<double>(run.duration_ns) / kNsPerSecond;
   info["program"] = run.program;
   info["directory"] = run.directory;
   info["hosts"] = run.hosts;
   info["mpi"] = run.mpi;
   info["run_id"] = run.run_id;
-  info["period_s"] = static_cast<double>(run.period_ns) / static_cast<double>(kNsPerSecond);
+  info["period_s"] = static_cast<double>(run.period_ns) / kNsPerSecond;
   info["contexts"] = experiment.contexts.size();
   info["metrics"] = to_json(experiment, metrics_table(experiment));
   info["roles"] = to_json(experiment, roles_table(experiment));

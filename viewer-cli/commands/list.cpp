@@ -49,7 +49,7 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
 
 namespace {
 
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kPathIndent = 4;
 
 }  // namespace
 
@@ -70,13 +70,13 @@ RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Co
 void RowWriter::row(std::uint64_t ns, const std::string& text) const {
   const std::string amount = scale_.write(seconds_of(ns));
   const std::string head = align_right(amount, width_) + ' ' + scale_.unit + "  ";
-  out_ << head << wrap(text, screen_.width, kIndent, columns(head)) << '\n';
+  out_ << head << wrap(text, screen_.width, kPathIndent, columns(head)) << '\n';
 }
 
 void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {
   std::string text = before + path_text(experiment_, context, screen_);
   if (between) text += " (between two MPI calls)";
-  out_ << screen_.dim(std::string(kIndent, ' ') + wrap(text, screen_.width, kIndent, kIndent)) << '\n';
+  out_ << screen_.dim(std::string(kPathIndent, ' ') + wrap(text, screen_.width, kPathIndent, kPathIndent)) << '\n';
 }
 
 void RowWriter::rest(std::size_t all, std::size_t shown) const {

@@ -32,7 +32,6 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
 constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts and calls
 constexpr double kWorthNaming = 0.1;    // of a blamed context's idleness: suspects after the first
 constexpr std::size_t kBlamedListed = 3;
@@ -46,7 +45,7 @@ constexpr std::size_t kAnyWidth = 100;
 constexpr double kMostlyCpu = 0.8;  // of the work: below, the report says so
 
 using Tone = ReportParagraph::Tone;
-using Kind = ReportPlace::Kind;
+using PlaceKind = ReportPlace::Kind;
 
 /// What stands around a part of a text that leads somewhere: kLink, the number of the place, kOf, the part,
 /// kEnd. They occur in no text of ours, and names of others are spelled without them.
@@ -107,7 +106,7 @@ class Report {
     places_.push_back(place);
     return kLink + std::to_string(places_.size() - 1) + kOf + text + kEnd;
   }
-  [[nodiscard]] std::string link(const std::string& text, Kind kind, std::uint32_t scope = 0) const {
+  [[nodiscard]] std::string link(const std::string& text, PlaceKind kind, std::uint32_t scope = 0) const {
     return link(text, ReportPlace{.kind = kind, .scope = scope});
   }
 
@@ -130,7 +129,7 @@ class Report {
   [[nodiscard]] std::string time(double seconds) const { return keep(duration(seconds, unicode_)); }
   [[nodiscard]] static std::string share(double value) { return keep(percent(value)); }
   [[nodiscard]] std::string scope(database::ContextId context, bool article, std::size_t width) const {
-    return link(scope_phrase(experiment_, context, article, width, unicode_), Kind::context, context);
+    return link(scope_phrase(experiment_, context, article, width, unicode_), PlaceKind::context, context);
   }
 
   /// Where sampling was refused, waits that the wrappers stamp are known, but not of how much time.
@@ -194,7 +193,7 @@ class Report {
       return;
     }
     std::string text =
-        link(share(diagnosis_.idle_share()) + " of the run is waiting", Kind::waiting) + " (" + amount + ")";
+        link(share(diagnosis_.idle_share()) + " of the run is waiting", PlaceKind::waiting) + " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
@@ -232,7 +231,7 @@ class Report {
     const std::vector<std::string> phrases =
         message_pattern_phrases(figures_, diagnosis_, width_ / 3, unicode_);
     if (!phrases.empty()) gap();
-    for (const std::string& phrase : phrases) say(link(phrase, Kind::communication));
+    for (const std::string& phrase : phrases) say(link(phrase, PlaceKind::communication));
   }
 
   /// `79 % of that in MPI_Allreduce, 12 % in MPI_Wait`.
@@ -261,18 +260,18 @@ class Report {
       case VerdictKind::uneven_intermittent:
       case VerdictKind::serial:
         if (!experiment_.suspects().empty())
-          return {.kind = Kind::context, .scope = scope_of_name(experiment_, experiment_.suspects().front())};
+          return {.kind = PlaceKind::context, .scope = scope_of_name(experiment_, experiment_.suspects().front())};
         break;
       case VerdictKind::messages:
-        return {.kind = Kind::communication};
+        return {.kind = PlaceKind::communication};
       case VerdictKind::healthy:
-        if (!diagnosis_.work.empty()) return {.kind = Kind::flat, .scope = diagnosis_.work.front().scope};
+        if (!diagnosis_.work.empty()) return {.kind = PlaceKind::flat, .scope = diagnosis_.work.front().scope};
         break;
       default:
         break;
     }
     if (!diagnosis_.blamed.empty())
-      return {.kind = Kind::context, .scope = diagnosis_.blamed.front().context};
+      return {.kind = PlaceKind::context, .scope = diagnosis_.blamed.front().context};
     return {};
   }
 
@@ -402,7 +401,7 @@ class Report {
            2,
            2,
            {{name_of(experiment_, names_, suspect),
-             {.kind = Kind::context, .scope = scope_of_name(experiment_, suspect)}},
+             {.kind = PlaceKind::context, .scope = scope_of_name(experiment_, suspect)}},
             {work + threads_phrase(experiment_, suspect.locations), {}},
             {"explains " + duration(each.explains_s, unicode_) + (doubt.empty() ? "" : " (" + doubt + ')'),
              {}}}});
@@ -523,7 +522,7 @@ class Report {
       return " " +
              link(location_label(experiment_, wait.location) + " waited " + time(seconds_of(wait.ns)) +
                       " for " + location_label(experiment_, wait.cause_location),
-                  Kind::waits) +
+                  PlaceKind::waits) +
              " in " + scope(wait.context, false, width_ / 3) +
              (wait.count > 1 ? keep(" (" + counted(wait.count, "wait")) + "), longer than any other."
                              : ", the longest of all waits.");
@@ -567,7 +566,7 @@ class Report {
     const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (paths.empty() || length == 0) return "";
-    return " " + link("The critical path", Kind::critical_path) + " spends " +
+    return " " + link("The critical path", PlaceKind::critical_path) + " spends " +
            share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
            time(seconds_of(length)) + " in " + scope(paths.front().scope.context, true, width_ / 3) + ".";
   }
@@ -583,7 +582,7 @@ class Report {
            time(seconds_of(variation.median_ns)) + ", the longest " +
            link(keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' +
                      std::to_string(first.segment)),
-                {.kind = Kind::segment, .scope = first.segment, .rank = first.rank}) +
+                {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +
            " with " + time(seconds_of(first.sos_ns)) + ".";
   }
 
@@ -596,7 +595,7 @@ class Report {
       const std::string where = place(frame);
       std::string name = shorten_name(without_parameters(label(frame)), width_ / 2, unicode_);
       if (!where.empty()) name += " at " + where;
-      parts.push_back(link(name, Kind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
+      parts.push_back(link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }
     if (parts.empty()) return;
     gap();

@@ -11,7 +11,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::size_t kProse = 110;  // longer lines are hard to read
+constexpr std::size_t kWidestProse = 110;  // longer lines are hard to read
 
 using Tone = ReportParagraph::Tone;
 
@@ -68,7 +68,7 @@ void write_paragraph(std::ostream& out, const Screen& screen, std::size_t width,
 
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
                   const std::string& database, bool without_startup) {
-  const std::size_t width = std::min(screen.width, kProse);
+  const std::size_t width = std::min(screen.width, kWidestProse);
   const std::vector<ReportParagraph> paragraphs =
       report_paragraphs(figures, database, without_startup, width, screen.unicode);
   const auto is_suspect = [](const ReportParagraph& each) { return each.tone == Tone::suspect; };

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kAtOnce = 16;
 /// Beside the looks themselves: a launcher takes about a second, names and lines of large programs some more.
-constexpr double kPatience = 30;
+constexpr double kPatienceWithHost = 30;
 constexpr std::size_t kLongestReason = 160;
 
 std::string own_program() {
@@ -57,7 +57,7 @@ std::string reason_in(const stacks::Answer& answer) {
 }  // namespace
 
 LooksElsewhere::LooksElsewhere(const stacks::Job& job, const Invocation& invocation)
-    : limit_s_(kPatience + invocation.looks * invocation.every_s) {
+    : limit_s_(kPatienceWithHost + invocation.looks * invocation.every_s) {
   for (const stacks::Elsewhere& each : job.elsewhere) {
     std::string remedy = "viewer-cli stacks";
     for (const std::string& word : each.subject) remedy += ' ' + print::shell_word(word);

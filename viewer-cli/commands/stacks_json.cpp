@@ -24,10 +24,10 @@ using stacks::TreeNode;
 using Root = stacks::Path::Root;
 
 /// What one command may have seen; more is not believed.
-constexpr std::size_t kMostLooks = 1000;
+constexpr std::size_t kMostLooksRead = 1000;
 constexpr double kLongestStop = 1e9;  // seconds
 
-std::string_view name_of(Root root) {
+std::string_view root_name(Root root) {
   return root == Root::program ? "<program root>" : root == Root::thread ? "<thread root>" : "<partial>";
 }
 
@@ -44,7 +44,7 @@ Json frame_json(const stacks::Frame& frame) {
 }
 
 Json root_json(Root root) {
-  return {{"name", std::string(name_of(root))},
+  return {{"name", std::string(root_name(root))},
           {"file", ""},
           {"line", 0},
           {"module", ""},
@@ -70,7 +70,7 @@ Json node_json(const Observation& observation, const TreeNode& node, bool root) 
 }
 
 /// From the root on; what is MPI's own bears a mark.
-Json path_json(const stacks::Path& path) {
+Json stack_json(const stacks::Path& path) {
   Json frames = Json::array();
   frames.push_back(root_json(path.root));
   for (const stacks::Frame& frame : path.frames) {
@@ -151,7 +151,7 @@ std::vector<std::size_t> read_looks(const Json& json, const Observation& found) 
 Observation read(const Json& json) {
   Observation found;
   found.looks = number_of<std::size_t>(json.at("looks"));
-  if (found.looks > kMostLooks) throw std::runtime_error("too many looks");
+  if (found.looks > kMostLooksRead) throw std::runtime_error("too many looks");
   found.processes = number_of<std::size_t>(json.at("processes"));
   for (const Json& stop : json.at("stops_s")) {
     const auto seconds = stop.get<double>();
@@ -177,7 +177,7 @@ Json stacks_json(const Observation& observation) {
   for (const TreeNode& root : stacks::unite(observation, {.by_line = true, .inside = true, .start_up = true}))
     roots.push_back(node_json(observation, root, true));
   for (const std::uint64_t stop : observation.stops_ns) stops.push_back(seconds_of(stop));
-  for (const stacks::Path& path : observation.paths) paths.push_back(path_json(path));
+  for (const stacks::Path& path : observation.paths) paths.push_back(stack_json(path));
   for (std::size_t i = 0; i < observation.locations.size(); ++i)
     seen.push_back(sighting_json(observation, i));
   const auto longest = std::ranges::max_element(observation.stops_ns);

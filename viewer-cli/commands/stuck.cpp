@@ -20,7 +20,7 @@ namespace culprit::viewer {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
-constexpr int kMostLooks = 10;         ///< where some processes write rarely, or do not live any more
+constexpr int kMostLooksAgain = 10;         ///< where some processes write rarely, or do not live any more
 constexpr std::size_t kMostRows = 16;  ///< one for each thread; of more, those that are alike share one
 constexpr std::size_t kProblemsListed = 20;
 
@@ -181,7 +181,7 @@ bool is_incomplete(const stuck::Picture& before, const stuck::Picture& now) {
 Looks look_twice(stuck::Job& job, const std::string& directory) {
   Looks looks{.before = look_at(job, directory, false), .now = {}};
   bool again = !looks.before->over;
-  for (int look = 1; again && look < kMostLooks; ++look) {
+  for (int look = 1; again && look < kMostLooksAgain; ++look) {
     std::this_thread::sleep_for(kBetweenLooks);
     looks.now = look_at(job, directory, false);
     again = !looks.now.over && is_incomplete(*looks.before, looks.now);

@@ -19,11 +19,11 @@ using database::Wait;
 using database::WaitPattern;
 
 /// What is one row; `location` is kNone where threads fall together.
-struct Key {
+struct WaitKey {
   WaitPattern pattern = WaitPattern::late_sender;
   bool exact = false;
   std::uint32_t path = 0, location = kNone;
-  friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr)
+  friend auto operator<=>(const WaitKey&, const WaitKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 std::string amount(std::uint64_t ns, bool unicode) {
@@ -73,7 +73,7 @@ std::string introduction(const database::Contents& experiment, std::uint64_t who
          "indirect: those who were waited for had been kept waiting themselves (`causes` follows them).";
 }
 
-std::string name_of_row(const Key& key) {
+std::string name_of_row(const WaitKey& key) {
   const metrics::WaitPatternText& text = metrics::text_of(key.pattern);
   std::string name(text.name);
   if (text.whole != key.pattern) name.append(" (part of ").append(metrics::name_of(text.whole)).append(")");
@@ -81,7 +81,7 @@ std::string name_of_row(const Key& key) {
 }
 
 /// `ranks 0-63, most on 17 (3.1 s), for rank 3; 12 % indirect`.
-std::string text_of_row(const database::Contents& experiment, const Key& key, const RowGroup& group,
+std::string text_of_row(const database::Contents& experiment, const WaitKey& key, const RowGroup& group,
                         bool unicode) {
   std::string text = thread_times_phrase(experiment, group.who, "on", unicode);
   if (!group.whom.empty() && !metrics::is_completion(key.pattern)) {
@@ -99,13 +99,13 @@ std::string text_of_row(const database::Contents& experiment, const Key& key, co
 /// Of rows of lock waits: where the locks were given back, by call path.
 class CriticalSections {
  public:
-  void add(const Key& row, std::uint32_t path, const Wait& wait) {
+  void add(const WaitKey& row, std::uint32_t path, const Wait& wait) {
     Section& section = sections_[row][path];
     section.ns += wait.ns;
     if (section.context == kNone) section.context = wait.cause_context;
   }
   /// The path with most of the row's waiting.
-  void add_to(const Key& row, const RowGroup& group, std::vector<ListPath>& paths) const {
+  void add_to(const WaitKey& row, const RowGroup& group, std::vector<ListPath>& paths) const {
     const auto found = sections_.find(row);
     if (found == sections_.end()) return;
     const auto most =
@@ -121,7 +121,7 @@ class CriticalSections {
     std::uint64_t ns = 0;
     database::ContextId context = kNone;
   };
-  std::map<Key, std::map<std::uint32_t, Section>> sections_;
+  std::map<WaitKey, std::map<std::uint32_t, Section>> sections_;
 };
 
 }  // namespace
@@ -169,10 +169,10 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   list.whole_ns = waiting_ns(experiment);
   list.introduction = introduction(experiment, list.whole_ns, options.unicode);
   ShownPaths paths(experiment);
-  RowGroups<Key> groups;
+  RowGroups<WaitKey> groups;
   CriticalSections sections;
   for (const Wait& wait : experiment.waits()) {
-    const Key key{wait.pattern, wait.exact, paths.number(wait.context),
+    const WaitKey key{wait.pattern, wait.exact, paths.number(wait.context),
                   options.by_rank ? wait.location : kNone};
     RowGroup& group = groups[key];
     if (group.ns == 0) group.context = wait.context;
@@ -183,7 +183,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
       sections.add(key, paths.number(wait.cause_context), wait);
   }
-  add_rows(list, groups.take(), options, [&](const Key& key, const RowGroup& group) {
+  add_rows(list, groups.take(), options, [&](const WaitKey& key, const RowGroup& group) {
     ListRow row{.ns = group.ns,
                 .counts = !metrics::is_completion(key.pattern),
                 .name = name_of_row(key),

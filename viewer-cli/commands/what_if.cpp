@@ -33,10 +33,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using database::ContextId;
-using Kind = merge::WhatIfChange::Kind;
+using ChangeKind = merge::WhatIfChange::Kind;
 using Wait = merge::WhatIfAnswer::Wait;
 
-constexpr double kNsPerSecond = 1e9;
 
 /// Contexts of MPI, whose calls keep their own cost.
 bool is_communication(const database::Contents& experiment, ContextId context) {
@@ -298,14 +297,14 @@ merge::WhatIfQuestion what_if_question(const views::Source& source, const Invoca
   const views::Figures figures(source);
   merge::WhatIfQuestion question;
   for (const std::string& path : invocation.removed)
-    question.changes.push_back({.kind = Kind::remove, .where = find_code(figures, path)});
+    question.changes.push_back({.kind = ChangeKind::remove, .where = find_code(figures, path)});
   for (const std::string& text : invocation.sped_up) {
     const auto [path, factor] = parse_speedup(text);
-    question.changes.push_back({.kind = Kind::speed_up, .factor = factor, .where = find_code(figures, path)});
+    question.changes.push_back({.kind = ChangeKind::speed_up, .factor = factor, .where = find_code(figures, path)});
   }
   for (const std::string& path : invocation.balanced)
     question.changes.push_back(
-        {.kind = invocation.each ? Kind::even_out : Kind::balance, .where = find_code(figures, path)});
+        {.kind = invocation.each ? ChangeKind::even_out : ChangeKind::balance, .where = find_code(figures, path)});
   check_apart(question, invocation);
   constexpr std::size_t kMost = 200;
   if (question.changes.size() > kMost) throw UsageError("what-if: more than 200 changes (give fewer)");
@@ -341,7 +340,7 @@ void run_what_if(std::ostream& out, const Screen& screen, const views::Source& s
   if (compares) {
     questions.push_back(questions.front());
     for (merge::WhatIfChange& change : questions.back().changes) {
-      if (change.kind == Kind::balance) change.kind = Kind::even_out;
+      if (change.kind == ChangeKind::balance) change.kind = ChangeKind::even_out;
     }
   }
   std::vector<merge::WhatIfAnswer> answers;

@@ -12,10 +12,6 @@
 namespace culprit::viewer {
 namespace {
 
-std::string compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// The locations of one process.
 struct Process {
   std::string name;  ///< `rank 3`, or `host:pid`
@@ -90,7 +86,7 @@ class CaliperWriter {
         any = any || inclusive[at] != 0;
       }
       if (!any) continue;
-      out_ << (first_ ? "\n" : ",\n") << compact(row);
+      out_ << (first_ ? "\n" : ",\n") << one_line(row);
       first_ = false;
     }
   }
@@ -107,7 +103,7 @@ class CaliperWriter {
       described.push_back({{"is_value", true}});
       described.push_back({{"is_value", true}});
     }
-    out_ << R"("columns":)" << compact(columns) << ",\n\"column_metadata\":" << compact(described) << ",\n";
+    out_ << R"("columns":)" << one_line(columns) << ",\n\"column_metadata\":" << one_line(described) << ",\n";
   }
 
   void write_nodes() {
@@ -116,7 +112,7 @@ class CaliperWriter {
       const views::FoldedScope& self = tree_.scopes()[scope];
       Json node = {{"label", label(self.frame)}, {"column", "path"}};
       if (self.parent != database::kNone) node["parent"] = self.parent;
-      out_ << (scope == 0 ? "\n" : ",\n") << compact(node);
+      out_ << (scope == 0 ? "\n" : ",\n") << one_line(node);
     }
     out_ << "],\n";
   }
@@ -125,8 +121,8 @@ class CaliperWriter {
     const database::Run& run = figures_.experiment().run;
     Json names = Json::array();
     for (const Process& process : processes) names.push_back(process.name);
-    out_ << R"("culprit.processes":)" << compact(names) << ",\n\"culprit.program\":" << compact(run.program)
-         << ",\n\"culprit.run\":" << compact(run.run_id) << "}\n";
+    out_ << R"("culprit.processes":)" << one_line(names) << ",\n\"culprit.program\":" << one_line(run.program)
+         << ",\n\"culprit.run\":" << one_line(run.run_id) << "}\n";
   }
 
   std::ostream& out_;

@@ -28,7 +28,9 @@ using database::ContextId;
 using database::ContextKind;
 
 constexpr std::uint32_t kNoStack = std::numeric_limits<std::uint32_t>::max();
-enum Category : std::uint8_t { other, code, waiting, run_time };
+struct StackCategory {
+  enum Number : std::uint8_t { other, code, waiting, run_time };
+};
 
 std::string json_text(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -100,7 +102,7 @@ class StackTables {
   /// A stack, and its frame, which has the same number.
   struct Stack {
     std::uint32_t prefix = kNoStack, function = 0, line = 0;
-    Category category = code;
+    StackCategory::Number category = StackCategory::code;
   };
   struct Function {
     std::uint32_t name = 0, file = kNoStack, line = 0;
@@ -138,9 +140,7 @@ class StackTables {
     const auto found =
         functions_.try_emplace(function, static_cast<std::uint32_t>(functions_in_order_.size())).first;
     if (found->second == functions_in_order_.size()) functions_in_order_.push_back(function);
-    const Category category = (scope.flags & (database::kInWait | database::kFrontier)) != 0 ? waiting
-                              : (scope.flags & database::kRunTime) != 0                      ? run_time
-                                                                                             : code;
+    const StackCategory::Number category = (scope.flags & (database::kInWait | database::kFrontier)) != 0 ? StackCategory::waiting : (scope.flags & database::kRunTime) != 0                      ? StackCategory::run_time : StackCategory::code;
     stacks_.push_back({.prefix = prefix, .function = found->second, .line = line, .category = category});
     return static_cast<std::uint32_t>(stacks_.size() - 1);
   }
@@ -356,7 +356,7 @@ class ProfileWriter {
     out_ << ',';
     column(out_, "phase", count, [&](std::size_t i) { return markers[i].is_wait ? 1 : 0; });
     out_ << ',';
-    column(out_, "category", count, [&](std::size_t i) { return int{markers[i].is_wait ? waiting : other}; });
+    column(out_, "category", count, [&](std::size_t i) { return int{markers[i].is_wait ? StackCategory::waiting : StackCategory::other}; });
     out_ << ",\n";
     column(out_, "data", count, [&](std::size_t i) { return data_of(markers[i], lines); });
     out_ << "},\n";

@@ -7,10 +7,6 @@
 namespace culprit::viewer {
 namespace {
 
-std::string compact(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Trees of the same run have the same scopes, whatever their metric.
 class Literal {
  public:
@@ -40,7 +36,7 @@ class Literal {
       figures[metrics_[metric].name] = trees_[metric][number].own / divisor;
       figures[metrics_[metric].name + " (inc)"] = trees_[metric][number].inclusive / divisor;
     }
-    out_ << R"({"frame":)" << compact(attributes) << R"(,"metrics":)" << compact(figures)
+    out_ << R"({"frame":)" << one_line(attributes) << R"(,"metrics":)" << one_line(figures)
          << R"(,"children":[)";
     bool first = true;
     for (const std::uint32_t child : trees_.front()[number].children) {

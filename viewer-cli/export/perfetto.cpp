@@ -20,14 +20,17 @@
 namespace culprit::viewer {
 namespace {
 
-namespace pb = culprit::perfetto;
 using database::ContextId;
 
 constexpr std::uint32_t kRealtime = 1, kBootTime = 6;
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
-enum Category : std::uint8_t { code = 1, mpi = 2, waiting = 3, iteration = 4 };
+struct TrackCategory {
+  enum Number : std::uint8_t { code = 1, mpi = 2, waiting = 3, iteration = 4 };
+};
 constexpr std::array<const char*, 4> kCategories = {"code", "mpi", "wait", "iteration"};
-enum Annotation : std::uint8_t { waits_for = 1, ended_by = 2, continued = 3, number = 4 };
+struct Annotation {
+  enum Number : std::uint8_t { waits_for = 1, ended_by = 2, continued = 3, number = 4 };
+};
 constexpr std::array<const char*, 4> kAnnotations = {"waits for", "ended by", "continued", "number"};
 
 /// Processes and threads get numbers from 1 on in place of the system's, which several hosts may use at a
@@ -36,7 +39,7 @@ class PacketWriter {
  public:
   explicit PacketWriter(std::ostream& out) : out_(out) {}
 
-  void write(const pb::TracePacket& packet) {
+  void write(const perfetto::TracePacket& packet) {
     constexpr char kTag = 0x0A;  // of Trace::packet
     bytes_.clear();
     packet.AppendToString(&bytes_);
@@ -62,7 +65,7 @@ class TrackWriter final : public merge::LineEvents {
  public:
   TrackWriter(PacketWriter& out, const RunLines& lines, std::uint64_t track, std::uint32_t sequence)
       : out_(out), lines_(lines), sequence_(sequence) {
-    pb::TracePacket first;
+    perfetto::TracePacket first;
     first.set_trusted_packet_sequence_id(sequence_);
     first.set_sequence_flags(kStateCleared);
     first.set_first_packet_on_sequence(true);
@@ -76,7 +79,7 @@ class TrackWriter final : public merge::LineEvents {
 
   void enter(std::uint64_t ns, ContextId frame) override {
     if (!lines_.is_shown(frame)) return;
-    pb::TrackEvent& event = begin(ns, pb::TrackEvent::TYPE_SLICE_BEGIN, code);
+    perfetto::TrackEvent& event = begin(ns, perfetto::TrackEvent::TYPE_SLICE_BEGIN, TrackCategory::code);
     name_scope(event, frame, lines_.experiment().contexts[frame]);
     finish();
   }
@@ -87,7 +90,7 @@ class TrackWriter final : public merge::LineEvents {
 
   void enter_call(std::uint64_t ns, const merge::LineCall& call,
                   std::span<const std::uint64_t> arrows) override {
-    pb::TrackEvent& event = begin(ns, pb::TrackEvent::TYPE_SLICE_BEGIN, mpi);
+    perfetto::TrackEvent& event = begin(ns, perfetto::TrackEvent::TYPE_SLICE_BEGIN, TrackCategory::mpi);
     name_call(event, call.context);
     for (const std::uint64_t arrow : arrows) event.add_flow_ids(arrow);
     finish();
@@ -96,12 +99,12 @@ class TrackWriter final : public merge::LineEvents {
   void leave_call(std::uint64_t ns, const merge::LineCall& /*call*/) override { end(ns); }
 
   void begin_wait(std::uint64_t ns, const merge::LineWait& wait) override {
-    pb::TrackEvent& event = begin(ns, pb::TrackEvent::TYPE_SLICE_BEGIN, waiting);
+    perfetto::TrackEvent& event = begin(ns, perfetto::TrackEvent::TYPE_SLICE_BEGIN, TrackCategory::waiting);
     event.set_name_iid(name(std::string(metrics::name_of(wait.pattern))));
     if (wait.cause != database::kNone) describe_cause(event, wait);
     if (wait.continued) {
-      pb::DebugAnnotation* const note = event.add_debug_annotations();
-      note->set_name_iid(continued);
+      perfetto::DebugAnnotation* const note = event.add_debug_annotations();
+      note->set_name_iid(Annotation::continued);
       note->set_bool_value(true);
     }
     finish();
@@ -114,10 +117,10 @@ class TrackWriter final : public merge::LineEvents {
   }
 
   void iteration(std::uint64_t ns, std::uint64_t number_of) override {
-    pb::TrackEvent& event = begin(ns, pb::TrackEvent::TYPE_INSTANT, Category::iteration);
+    perfetto::TrackEvent& event = begin(ns, perfetto::TrackEvent::TYPE_INSTANT, TrackCategory::iteration);
     event.set_name_iid(name("iteration"));
-    pb::DebugAnnotation* const note = event.add_debug_annotations();
-    note->set_name_iid(number);
+    perfetto::DebugAnnotation* const note = event.add_debug_annotations();
+    note->set_name_iid(Annotation::number);
     note->set_uint_value(number_of);
     finish();
   }
@@ -140,7 +143,7 @@ class TrackWriter final : public merge::LineEvents {
       ended_.erase(ended_.begin());
     }
     for (const Ended& each : due) {
-      pb::TrackEvent& event = begin(each.ns, pb::TrackEvent::TYPE_INSTANT, waiting);
+      perfetto::TrackEvent& event = begin(each.ns, perfetto::TrackEvent::TYPE_INSTANT, TrackCategory::waiting);
       event.set_name_iid(name(std::string(metrics::name_of(each.wait.pattern)) + " ended"));
       event.add_terminating_flow_ids(each.wait.arrow);
       describe_cause(event, each.wait);
@@ -148,14 +151,14 @@ class TrackWriter final : public merge::LineEvents {
     }
   }
 
-  pb::TrackEvent& begin(std::uint64_t ns, pb::TrackEvent::Type type, Category category) {
+  perfetto::TrackEvent& begin(std::uint64_t ns, perfetto::TrackEvent::Type type, TrackCategory::Number category) {
     if (!ended_.empty() && ended_.front().ns <= ns) write_ends(ns);
     packet_.Clear();
     last_ns_ = std::max(last_ns_, ns);
     packet_.set_timestamp(last_ns_);
     packet_.set_trusted_packet_sequence_id(sequence_);
     packet_.set_sequence_flags(kNeedsState);
-    pb::TrackEvent& event = *packet_.mutable_track_event();
+    perfetto::TrackEvent& event = *packet_.mutable_track_event();
     event.set_type(type);
     event.add_category_iids(category);
     return event;
@@ -164,7 +167,7 @@ class TrackWriter final : public merge::LineEvents {
   void finish() { out_.write(packet_); }
 
   void end(std::uint64_t ns) {
-    begin(ns, pb::TrackEvent::TYPE_SLICE_END, code).clear_category_iids();
+    begin(ns, perfetto::TrackEvent::TYPE_SLICE_END, TrackCategory::code).clear_category_iids();
     finish();
   }
 
@@ -180,7 +183,7 @@ class TrackWriter final : public merge::LineEvents {
     const auto [found, added] = places_.try_emplace(
         std::string(at.file) + ':' + std::to_string(at.line) + ' ' + function, places_.size() + 1);
     if (added) {
-      pb::SourceLocation* const made = packet_.mutable_interned_data()->add_source_locations();
+      perfetto::SourceLocation* const made = packet_.mutable_interned_data()->add_source_locations();
       made->set_iid(found->second);
       made->set_file_name(std::string(at.file));
       made->set_function_name(function);
@@ -194,12 +197,12 @@ class TrackWriter final : public merge::LineEvents {
     std::uint64_t name = 0, place = 0;
   };
 
-  void set(pb::TrackEvent& event, const Named& named) {
+  void set(perfetto::TrackEvent& event, const Named& named) {
     event.set_name_iid(named.name);
     if (named.place != 0) event.set_source_location_iid(named.place);
   }
 
-  void name_scope(pb::TrackEvent& event, ContextId frame, const database::Context& context) {
+  void name_scope(perfetto::TrackEvent& event, ContextId frame, const database::Context& context) {
     const auto known = scopes_.find(frame);
     if (known != scopes_.end()) return set(event, known->second);
     const std::string text = lines_.name_of(frame);
@@ -207,19 +210,19 @@ class TrackWriter final : public merge::LineEvents {
                                  .place = place(views::frame_of(lines_.experiment(), context), text)});
   }
 
-  void name_call(pb::TrackEvent& event, ContextId call) {
+  void name_call(perfetto::TrackEvent& event, ContextId call) {
     const auto known = calls_.find(call);
     if (known != calls_.end()) return set(event, known->second);
     const std::string text = lines_.name_of(call);
     set(event, calls_[call] = {.name = name(text), .place = place(lines_.call_site(call), text)});
   }
 
-  void describe_cause(pb::TrackEvent& event, const merge::LineWait& wait) {
-    pb::DebugAnnotation* const whom = event.add_debug_annotations();
-    whom->set_name_iid(waits_for);
+  void describe_cause(perfetto::TrackEvent& event, const merge::LineWait& wait) {
+    perfetto::DebugAnnotation* const whom = event.add_debug_annotations();
+    whom->set_name_iid(Annotation::waits_for);
     whom->set_string_value(location_label(lines_.experiment(), lines_.replay().lines()[wait.cause].location));
-    pb::DebugAnnotation* const by = event.add_debug_annotations();
-    by->set_name_iid(ended_by);
+    perfetto::DebugAnnotation* const by = event.add_debug_annotations();
+    by->set_name_iid(Annotation::ended_by);
     by->set_string_value(lines_.name_of(wait.cause_context));
   }
 
@@ -232,7 +235,7 @@ class TrackWriter final : public merge::LineEvents {
   const RunLines& lines_;
   std::uint32_t sequence_;
   std::vector<Ended> ended_;  // by time
-  pb::TracePacket packet_;
+  perfetto::TracePacket packet_;
   std::uint64_t last_ns_ = 0;
   std::unordered_map<std::string, std::uint64_t> names_, places_;
   std::unordered_map<ContextId, Named> scopes_, calls_;
@@ -242,7 +245,7 @@ class TrackWriter final : public merge::LineEvents {
 class Descriptions {
  public:
   Descriptions(PacketWriter& out, const RunLines& lines) : out_(out), lines_(lines) {
-    pb::TracePacket packet = begin();
+    perfetto::TracePacket packet = begin();
     packet.set_sequence_flags(kStateCleared);
     packet.set_first_packet_on_sequence(true);
     const merge::Moment start = lines.replay().start();
@@ -261,8 +264,8 @@ class Descriptions {
       ++process_;
       add_process(location, all.size() + static_cast<std::size_t>(process_));
     }
-    pb::TracePacket packet = begin();
-    pb::TrackDescriptor& track = *packet.mutable_track_descriptor();
+    perfetto::TracePacket packet = begin();
+    perfetto::TrackDescriptor& track = *packet.mutable_track_descriptor();
     track.set_uuid(line + 1);
     track.set_parent_uuid(all.size() + static_cast<std::size_t>(process_));
     track.mutable_thread()->set_pid(process_);
@@ -276,22 +279,22 @@ class Descriptions {
   static constexpr std::size_t kFirstThread = std::size_t{1} << 24;
   static constexpr std::uint32_t kSequence = 1;
 
-  static pb::TracePacket begin() {
-    pb::TracePacket packet;
+  static perfetto::TracePacket begin() {
+    perfetto::TracePacket packet;
     packet.set_trusted_packet_sequence_id(kSequence);
     return packet;
   }
 
-  static void add_clock(pb::TracePacket& packet, std::uint32_t clock, std::uint64_t ns) {
-    pb::ClockSnapshot::Clock* const made = packet.mutable_clock_snapshot()->add_clocks();
+  static void add_clock(perfetto::TracePacket& packet, std::uint32_t clock, std::uint64_t ns) {
+    perfetto::ClockSnapshot::Clock* const made = packet.mutable_clock_snapshot()->add_clocks();
     made->set_clock_id(clock);
     made->set_timestamp(ns);
   }
 
   void add_process(const database::LocationEntry& location, std::uint64_t uuid) {
     const std::string host_pid = print::spelled(process_of(location));
-    pb::TracePacket packet = begin();
-    pb::TrackDescriptor& track = *packet.mutable_track_descriptor();
+    perfetto::TracePacket packet = begin();
+    perfetto::TrackDescriptor& track = *packet.mutable_track_descriptor();
     track.set_uuid(uuid);
     track.mutable_process()->set_pid(process_);
     track.mutable_process()->set_process_name(

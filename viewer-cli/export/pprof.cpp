@@ -22,7 +22,7 @@ namespace culprit::viewer {
 
 namespace {
 
-namespace pb = perftools::profiles;
+namespace pprof = perftools::profiles;
 using database::ContextId;
 using database::ContextKind;
 
@@ -86,7 +86,7 @@ class ProfileBuilder {
     // By convention the count of events comes first.
     const database::Metric& self = experiment_.metrics[metric];
     const auto index = static_cast<std::size_t>(profile_.sample_type_size());
-    pb::ValueType* const type = profile_.add_sample_type();
+    pprof::ValueType* const type = profile_.add_sample_type();
     type->set_type(text(self.name));
     const std::string unit = self.name == "samples" ? "count" : self.unit;
     type->set_unit(text(unit == "ns" ? "nanoseconds" : unit));
@@ -110,7 +110,7 @@ class ProfileBuilder {
     if (module.empty()) return 0;
     const auto [found, added] = mappings_.try_emplace(std::string(module), mappings_.size() + 1);
     if (!added) return found->second;
-    pb::Mapping* const made = profile_.add_mapping();
+    pprof::Mapping* const made = profile_.add_mapping();
     made->set_id(found->second);
     made->set_filename(text(module));
     for (const database::ModuleInfo& info : experiment_.modules) {
@@ -128,7 +128,7 @@ class ProfileBuilder {
     const std::tuple key{text(label(frame)), text(frame.file), static_cast<std::int64_t>(frame.line)};
     const auto [found, added] = functions_.try_emplace(key, functions_.size() + 1);
     if (!added) return found->second;
-    pb::Function* const made = profile_.add_function();
+    pprof::Function* const made = profile_.add_function();
     made->set_id(found->second);
     made->set_name(std::get<0>(key));
     made->set_system_name(std::get<0>(key));
@@ -140,13 +140,13 @@ class ProfileBuilder {
   std::uint64_t location(const PhysicalFrame& frame) {
     const auto [found, added] = locations_.try_emplace({frame.mapping, frame.lines}, locations_.size() + 1);
     if (!added) return found->second;
-    pb::Location* const made = profile_.add_location();
+    pprof::Location* const made = profile_.add_location();
     made->set_id(found->second);
     made->set_mapping_id(frame.mapping);
     auto innermost_first = frame.lines;
     std::ranges::reverse(innermost_first);
     for (const auto& [function, line] : innermost_first) {
-      pb::Line* const each = made->add_line();
+      pprof::Line* const each = made->add_line();
       each->set_function_id(function);
       each->set_line(line);
     }
@@ -194,15 +194,15 @@ class ProfileBuilder {
     return known;
   }
 
-  void add_label(pb::Sample& sample, std::string_view key, const std::string& value) {
-    pb::Label* const label = sample.add_label();
+  void add_label(pprof::Sample& sample, std::string_view key, const std::string& value) {
+    pprof::Label* const label = sample.add_label();
     label->set_key(text(key));
     // As texts: pprof drops numbers that are 0, and so rank 0.
     label->set_str(text(value));
   }
 
   void add_sample(std::uint32_t number, ContextId context, const std::vector<std::int64_t>& values) {
-    pb::Sample* const sample = profile_.add_sample();
+    pprof::Sample* const sample = profile_.add_sample();
     for (const std::uint64_t each : stack(context)) sample->add_location_id(each);
     for (const std::int64_t value : values) sample->add_value(value);
     const database::LocationEntry thread = experiment_.locations[number];
@@ -217,7 +217,7 @@ class ProfileBuilder {
 
   const views::Figures& figures_;
   const database::Contents& experiment_;
-  pb::Profile profile_;
+  pprof::Profile profile_;
   std::map<std::uint32_t, std::size_t> types_;  // place among a sample's values, by metric
   std::map<std::string, std::int64_t> texts_;
   std::vector<const std::string*> in_order_;

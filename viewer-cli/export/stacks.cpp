@@ -68,9 +68,6 @@ void write_collapsed(std::ostream& out, const views::Figures& figures, const vie
 
 void write_speedscope(std::ostream& out, const views::Figures& figures, const views::Column& column) {
   const database::Contents& experiment = figures.experiment();
-  const auto compact = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
   // Frames are shared by all profiles: one per distinct name, file and line.
   std::map<std::tuple<std::string, std::string_view, std::uint32_t>, std::size_t> numbers;
   std::vector<std::size_t> frame_of_context(experiment.contexts.size(), 0);
@@ -86,8 +83,8 @@ void write_speedscope(std::ostream& out, const views::Figures& figures, const vi
     frames.push_back(std::move(object));
   }
   out << R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"viewer-cli@)" CULPRIT_VERSION
-      << R"(","name":)" << compact(views::base_name(experiment.run.program)) << R"(,"shared":{"frames":)"
-      << compact(frames) << R"(},"profiles":[)";
+      << R"(","name":)" << one_line(views::base_name(experiment.run.program)) << R"(,"shared":{"frames":)"
+      << one_line(frames) << R"(},"profiles":[)";
   bool first = true;
   for (const std::uint32_t location : figures.locations()) {
     Json samples = Json::array();
@@ -115,7 +112,7 @@ void write_speedscope(std::ostream& out, const views::Figures& figures, const vi
                           {"endValue", sum},
                           {"samples", std::move(samples)},
                           {"weights", std::move(weights)}};
-    out << (first ? "\n" : ",\n") << compact(profile);
+    out << (first ? "\n" : ",\n") << one_line(profile);
     first = false;
   }
   out << "]}\n";

@@ -17,7 +17,7 @@ using database::Cause;
 using database::ContextId;
 
 /// Threads with less than this share of the largest part do not count.
-constexpr double kLittle = 0.05;
+constexpr double kNotableShare = 0.05;
 
 bool holds(const database::Contents& experiment, ContextId scope, ContextId x) {
   return scope <= x && x < experiment.contexts[scope].end;
@@ -52,7 +52,7 @@ ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
   }
   all.add_up();
   ThreadTimes most;
-  const double least = kLittle * static_cast<double>(all.largest().ns);
+  const double least = kNotableShare * static_cast<double>(all.largest().ns);
   for (const ThreadTimes::Part& part : all.parts()) {
     if (static_cast<double>(part.ns) >= least) most.add(part.location, part.ns);
   }

@@ -2,6 +2,7 @@
 // pass over the contexts.
 #include "findings/diagnosis.hpp"
 
+#include "text/quantity.hpp"
 #include "views/column.hpp"
 #include "views/frame.hpp"
 #include "views/start_up.hpp"
@@ -17,7 +18,6 @@ using database::ContextId;
 using database::ContextKind;
 using views::metric_named;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr double kWaiter = 0.5;  // of the mean wait
 
 double seconds(metrics::Uint128 ns) {

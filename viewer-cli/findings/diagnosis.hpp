@@ -10,6 +10,8 @@
 
 namespace culprit::viewer {
 
+inline constexpr double kWorthTelling = 0.01;  ///< of the run: idleness below is no finding
+
 /// Idleness in calls of one name.
 struct IdleIn {
   std::string name;

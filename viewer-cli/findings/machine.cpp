@@ -17,10 +17,9 @@ namespace {
 using database::MachineKind;
 using database::MachineSuspect;
 
-constexpr std::size_t kHostsNamed = 3;
-constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kFewHosts = 3;
 constexpr std::uint64_t kManyOthers = 500;  // thousandths of a processor
-constexpr double kWorthSaying = 0.05;       // of the idleness: what the machine explains
+constexpr double kNotableEffect = 0.05;       // of the idleness: what the machine explains
 
 /// Thousandths, with a decimal where there is one.
 std::string thousandths(std::uint64_t value) {
@@ -34,7 +33,7 @@ std::string processors(std::uint64_t thousandth) {
 }
 
 std::string hosts_phrase(const std::vector<std::string>& hosts) {
-  if (hosts.size() > kHostsNamed) return "on " + keep(counted(hosts.size(), "host"));
+  if (hosts.size() > kFewHosts) return "on " + keep(counted(hosts.size(), "host"));
   return (hosts.size() == 1 ? "on host " : "on hosts ") + enumerate(hosts);
 }
 
@@ -94,13 +93,13 @@ std::string advice(const MachineSuspect& suspect) {
 }
 
 /// Of the suspect's threads, in seconds.
-struct Times {
+struct SuspectTimes {
   double work_s = 0;  ///< outside waits
   double preempted_in_waits_s = 0;
 };
 
-Times times_of(const database::Contents& experiment, const MachineSuspect& suspect) {
-  Times times;
+SuspectTimes times_of(const database::Contents& experiment, const MachineSuspect& suspect) {
+  SuspectTimes times;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
     if (!std::ranges::binary_search(suspect.locations, thread.location)) continue;
     times.work_s += seconds_of(thread.work_ns);
@@ -115,14 +114,14 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   const double lost_s = seconds_of(suspect.lost_ns);
   const double explains_s = std::min(seconds_of(suspect.explains_ns), idle_s);
   const bool slow = suspect.kind == MachineKind::slow;
-  const Times times = times_of(experiment, suspect);
+  const SuspectTimes times = times_of(experiment, suspect);
   std::string text = slow ? "That is " + time(lost_s) + " too much"
                           : "They were ready to run, without a processor, for at least " + time(lost_s);
   if (!slow && times.work_s > 0)
     text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) + " of their work";
-  if (explains_s >= kWorthSaying * idle_s && explains_s > 0)
+  if (explains_s >= kNotableEffect * idle_s && explains_s > 0)
     text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
-  if (!slow && times.preempted_in_waits_s >= kWorthSaying * idle_s && times.preempted_in_waits_s > 0)
+  if (!slow && times.preempted_in_waits_s >= kNotableEffect * idle_s && times.preempted_in_waits_s > 0)
     text += ". In MPI calls and waits they lacked one for another " + time(times.preempted_in_waits_s) +
             ", and may have noticed messages late";
   return text + '.';

@@ -80,7 +80,7 @@ namespace {
 using database::CallTraffic;
 using database::ContextId;
 
-constexpr double kWorthSaying = 0.05;              // of the run
+constexpr double kNotableCost = 0.05;              // of the run
 constexpr std::uint64_t kMany = 10'000;            // messages
 constexpr double kSmall = 1024, kLarge = 1 << 20;  // bytes
 constexpr double kTogether = 20;                   // messages in one, as an example
@@ -115,7 +115,7 @@ class Patterns {
       if (!collective && call.sent_bytes == 0) continue;  // what is received was sent somewhere
       // Without time lines, receiving is mostly waiting for late ranks.
       const double cost_s = collective || !late_known() ? own(call) : own(call) + share_of_receiving(call);
-      if (cost_s < kWorthSaying * diagnosis_.total_s) continue;
+      if (cost_s < kNotableCost * diagnosis_.total_s) continue;
       const std::string text = collective ? of_collective(call, name, cost_s) : of_messages(call, cost_s);
       if (!text.empty()) found.emplace_back(cost_s, text);
     }
@@ -201,7 +201,7 @@ class Patterns {
     for (const CallTraffic& call : experiment_.communication().calls) {
       if (call.context == 0 || mpi_call_name(experiment_, call.context) != "MPI_Barrier") continue;
       const double cost_s = own(call);
-      if (!late_known() || cost_s < kWorthSaying * diagnosis_.total_s) continue;
+      if (!late_known() || cost_s < kNotableCost * diagnosis_.total_s) continue;
       found.emplace_back(cost_s, keep(number(call.calls) + " calls of " + place_of(call)) + " take " +
                                      share(cost_s) +
                                      " of the time beyond waiting for late ranks: are they needed?");

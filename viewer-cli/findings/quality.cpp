@@ -14,7 +14,6 @@ namespace {
 constexpr double kManyPartial = 0.01;     // of the time
 constexpr double kManyUnresolved = 0.05;  // of the samples
 constexpr double kCostly = 0.05;          // of the time: what the runtime keeps sampling below
-constexpr double kNsPerSecond = 1e9;
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

@@ -2,6 +2,7 @@
 
 #include "request/errors.hpp"
 #include "spelling/closest.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,6 @@ namespace {
 
 using database::Variation;
 
-constexpr double kNsPerSecond = 1e9;
 /// Of a normal distribution: its standard deviation in median absolute deviations; and how many of them make
 /// an outlier, as in lib/waits/variation/variation.cpp.
 constexpr double kScaled = 1.4826;

@@ -15,9 +15,8 @@ namespace {
 
 using database::Variation;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kRowsDrawn = 32;  // ranks; more share a line
-constexpr std::size_t kLabel = 14;      // columns for `ranks 123-456  `
+constexpr std::size_t kRanksWidth = 14;      // columns for `ranks 123-456  `
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 
@@ -135,7 +134,7 @@ const char* segment_name(const database::Contents& experiment, const Variation& 
 
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Variation& variation, const SegmentFigures& figures) {
-  const Picture picture(variation, figures.values, screen.width > kLabel + 10 ? screen.width - kLabel : 10,
+  const Picture picture(variation, figures.values, screen.width > kRanksWidth + 10 ? screen.width - kRanksWidth : 10,
                         !line_up(variation) && have_begins(variation));
   std::size_t row = 0;
   for (std::size_t line = 0; line < picture.lines(); ++line) {
@@ -143,7 +142,7 @@ void draw_segments(std::ostream& out, const Screen& screen, const database::Cont
     while (row < variation.rows.size() && picture.line_of(row, variation.rows.size()) == line) ++row;
     std::string label = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
     if (row - first > 1) label += "-" + std::to_string(variation.rows[row - 1].rank);
-    out << label << std::string(label.size() < kLabel ? kLabel - label.size() : 1, ' ');
+    out << label << std::string(label.size() < kRanksWidth ? kRanksWidth - label.size() : 1, ' ');
     picture.write_line(out, screen, line, figures.median);
   }
   out << screen.dim(wrap("Left to right: " + columns_text(screen, experiment, variation, picture) +

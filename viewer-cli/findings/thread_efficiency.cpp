@@ -19,7 +19,6 @@ namespace {
 
 using database::ContextId;
 
-constexpr double kNsPerSecond = 1e9;
 constexpr double kTakesPart = 0.01;  // of its life: worked, idled, or made others idle
 
 /// What is added up.

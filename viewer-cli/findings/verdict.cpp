@@ -28,10 +28,10 @@ constexpr std::uint64_t kFewSamples = 20;
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 
 /// The words for each kind.
-class Words {
+class VerdictWords {
  public:
   /// `threads`: what to say of idle threads beside how long they are.
-  Words(const database::Contents& experiment, const Diagnosis& diagnosis, const MeasuredLosses& measured,
+  VerdictWords(const database::Contents& experiment, const Diagnosis& diagnosis, const MeasuredLosses& measured,
         std::string threads, std::size_t width, bool unicode)
       : experiment_(experiment),
         threads_(std::move(threads)),
@@ -211,7 +211,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   }
   return {
       .kind = kind,
-      .text = Words(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode).text(kind),
+      .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode).text(kind),
       .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
       .losses = measured.losses};
 }

@@ -81,7 +81,7 @@ constexpr std::string_view kNoTable = "text|json    ";
 constexpr std::string_view kByRank =
     "  --by-rank               text: a row for each rank; json and csv have that always\n";
 
-constexpr std::array<CommandHelp, 19> kCommands = {{
+constexpr std::array<CommandHelp, 19> kCommandHelps = {{
     {"report",
      R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
 where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
@@ -430,8 +430,8 @@ std::string with_exports(std::string_view text) {
 }  // namespace
 
 std::string help_text(std::string_view command) {
-  const auto* const found = std::ranges::find(kCommands, command, &CommandHelp::name);
-  if (found == kCommands.end()) return with_exports(kOverview);
+  const auto* const found = std::ranges::find(kCommandHelps, command, &CommandHelp::name);
+  if (found == kCommandHelps.end()) return with_exports(kOverview);
   std::string text = with_exports(found->what);
   text.append("\noptions\n").append(found->options);
   if (!found->formats.empty())

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kProblemsListed = 20;
+constexpr std::size_t kMergeProblemsListed = 20;
 
 void print_problems(const merge::Outcome& outcome) {
-  const std::size_t listed = std::min(outcome.problems.size(), kProblemsListed);
+  const std::size_t listed = std::min(outcome.problems.size(), kMergeProblemsListed);
   for (std::size_t problem = 0; problem < listed; ++problem) {
     print::complain("viewer-cli", outcome.problems[problem]);
   }

@@ -14,7 +14,6 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr double kLeastInText = 1;           // percent
 constexpr std::uint32_t kCallersInText = 2;  // levels of callers
 
 std::optional<std::uint32_t> role_of(const views::Source& source, const Invocation& invocation) {

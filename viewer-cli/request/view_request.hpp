@@ -10,6 +10,8 @@
 
 namespace culprit::viewer {
 
+inline constexpr double kLeastInText = 1;  ///< percent: what text leaves out unless it is asked for
+
 /// A view as the command line asks for it: its figures, columns and what of it is shown.
 struct ViewRequest {
   std::unique_ptr<views::Figures> figures;

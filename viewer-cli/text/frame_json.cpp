@@ -5,7 +5,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr int kIndent = 1;
+constexpr int kJsonIndent = 1;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ std::string location_label(const database::Contents& experiment, std::uint32_t l
 }
 
 std::string write(const Json& json) {
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(kJsonIndent, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 std::string one_line(const Json& json) {

@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kMilli = 1e3;
 constexpr double kMicro = 1e6;
-constexpr double kPercent = 100;
 
 std::string micro(bool unicode) {
   return unicode ? "µs" : "us";

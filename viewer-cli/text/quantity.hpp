@@ -5,8 +5,11 @@
 
 namespace culprit::viewer {
 
+inline constexpr double kNsPerSecond = 1e9;
+inline constexpr double kPercent = 100;  ///< what shares are multiplied by
+
 [[nodiscard]] constexpr double seconds_of(std::uint64_t ns) {
-  return static_cast<double>(ns) / 1e9;
+  return static_cast<double>(ns) / kNsPerSecond;
 }
 
 /// Digits in groups of three, parted by a space: `8 000`, `-1 234`; numbers below 1 000 as they are.

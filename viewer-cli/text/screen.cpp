@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kNarrowest = 40;
 constexpr std::size_t kWidest = 400;
-constexpr double kHot = 0.25;
-constexpr double kWarm = 0.05;
 
 std::size_t width_of_terminal() {
   winsize size{};

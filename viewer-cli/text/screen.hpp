@@ -6,6 +6,9 @@
 
 namespace culprit::viewer {
 
+/// Shares from which numbers stand out.
+inline constexpr double kHot = 0.25, kWarm = 0.05;
+
 /// What text is written for.
 struct Screen {
   std::size_t width = 100;

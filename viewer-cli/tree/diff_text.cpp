@@ -16,12 +16,10 @@ namespace {
 
 using database::ContextKind;
 
-constexpr double kPercent = 100;
 constexpr double kNotable = 0.05;       // of the total: a change that is coloured
 constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
 constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
 constexpr std::size_t kShortestName = 16;
-constexpr std::size_t kGap = 2;
 constexpr std::size_t kFormulaDigits = 9;  // four that count, of values from 0.0001 to 10 000 000
 
 /// The columns in front of a tree of changes.
@@ -62,7 +60,7 @@ class DiffColumns {
 
   [[nodiscard]] std::size_t width() const {
     std::size_t sum = 0;
-    for (const std::size_t width : widths_) sum += width + kGap;
+    for (const std::size_t width : widths_) sum += width + kColumnGap;
     return sum;
   }
 
@@ -75,7 +73,7 @@ class DiffColumns {
   [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
     std::string text;
     for (std::size_t column = 0; column < widths_.size(); ++column)
-      text += align_right(cells[column], widths_[column]) + std::string(kGap, ' ');
+      text += align_right(cells[column], widths_[column]) + std::string(kColumnGap, ' ');
     return text;
   }
 
@@ -115,11 +113,11 @@ class DiffTree {
     std::string remark;
     const std::vector<std::string> remarks = what_became_of(scope);
     if (!remarks.empty()) remark = '(' + enumerate(remarks) + ')';
-    const std::size_t behind = remark.empty() ? 0 : columns(remark) + kGap;
+    const std::size_t behind = remark.empty() ? 0 : columns(remark) + kColumnGap;
     const std::size_t for_name = room > behind + kShortestName ? room - behind : room;
     out_ << columns_.row(scope) << screen_.dim(before)
          << shorten_name(label(scope.frame()), for_name, screen_.unicode);
-    if (!remark.empty()) out_ << std::string(kGap, ' ') << screen_.dim(remark);
+    if (!remark.empty()) out_ << std::string(kColumnGap, ' ') << screen_.dim(remark);
     out_ << '\n';
   }
 
@@ -215,7 +213,7 @@ void write_own_changes(std::ostream& out, const Screen& screen, const views::Dif
     const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
     lines.push_back(
         "  " + align_right(amount, width) + ' ' + columns_of.scale().unit + "  " +
-        shorten_middle(code_text(difference, own.scope), screen.width - width - kGap - 5, screen.unicode));
+        shorten_middle(code_text(difference, own.scope), screen.width - width - kColumnGap - 5, screen.unicode));
   }
   if (lines.empty()) return;
   out << screen.bold("What changed most itself") << '\n';

@@ -156,8 +156,6 @@ void write_path(std::ostream& out, const Screen& screen, const ViewRequest& requ
 
 namespace {
 
-constexpr double kPercent = 100;
-constexpr std::size_t kGap = 2;
 constexpr std::size_t kShareWidth = 5;  // "100.0"
 constexpr std::size_t kNarrow = 100;    // below: no own time
 constexpr std::size_t kWide = 130;      // from here: shares of idleness and blame too
@@ -221,15 +219,15 @@ void NumberColumns::choose_given() {
 
 std::size_t NumberColumns::width() const {
   std::size_t sum = 0;
-  for (const Part& part : parts_) sum += part.width + kGap;
+  for (const Part& part : parts_) sum += part.width + kColumnGap;
   return sum;
 }
 
 std::vector<std::string> NumberColumns::header() const {
   std::vector<std::string> lines(2);
   for (const Part& part : parts_) {
-    lines[0] += align_right(part.above, part.width) + std::string(kGap, ' ');
-    lines[1] += align_right(part.below, part.width) + std::string(kGap, ' ');
+    lines[0] += align_right(part.above, part.width) + std::string(kColumnGap, ' ');
+    lines[1] += align_right(part.below, part.width) + std::string(kColumnGap, ' ');
   }
   return lines;
 }
@@ -250,7 +248,7 @@ std::string NumberColumns::row(const views::VisibleNode& row) const {
     const std::string text = align_right(cell(part, value), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;
-    line += screen_.heat(share, text) + std::string(kGap, ' ');
+    line += screen_.heat(share, text) + std::string(kColumnGap, ' ');
   }
   return line;
 }

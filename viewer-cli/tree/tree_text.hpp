@@ -10,6 +10,8 @@
 
 namespace culprit::viewer {
 
+inline constexpr std::size_t kColumnGap = 2;  ///< behind a column of numbers
+
 /// A view as aligned numbers with the tree beside them, and a last line on what was left out. `ids`: with
 /// node ids.
 void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& request,

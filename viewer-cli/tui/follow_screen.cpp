@@ -19,9 +19,9 @@ using follow::State;
 
 constexpr std::size_t kHistory = 30;  // looks
 constexpr int kNumbers = 24;          // columns in front of the tree
-constexpr double kHot = 0.3, kWarm = 0.1;
+constexpr double kHotNow = 0.3, kWarmNow = 0.1;
 
-constexpr std::array<std::pair<const char*, const char*>, 9> kKeys = {{
+constexpr std::array<std::pair<const char*, const char*>, 9> kFollowKeys = {{
     {"arrows, j k", "move"},
     {"Enter, l, h", "open, close"},
     {"i", "the last interval, or the run so far"},
@@ -50,10 +50,10 @@ Tone tone_of(State state) {
 }
 
 Tone heat(double share) {
-  return share >= kHot ? Tone::hot : share >= kWarm ? Tone::warm : Tone::plain;
+  return share >= kHotNow ? Tone::hot : share >= kWarmNow ? Tone::warm : Tone::plain;
 }
 
-std::string name_of(const follow::RankRow& row) {
+std::string rank_name(const follow::RankRow& row) {
   return row.rank < 0 ? row.process : fmt::format("rank {}", row.rank);
 }
 
@@ -130,7 +130,7 @@ int FollowScreen::draw_ranks(Canvas& canvas, int row, int most) const {
 void FollowScreen::draw_rank(Canvas& canvas, int row, const follow::RankRow& rank) const {
   constexpr int kName = 12;
   const int strip = std::clamp(canvas.width() / 4, 8, static_cast<int>(kHistory));
-  canvas.write(row, 1, shorten_middle(name_of(rank), kName - 1, unicode_), Tone::plain, kName);
+  canvas.write(row, 1, shorten_middle(rank_name(rank), kName - 1, unicode_), Tone::plain, kName);
   if (const auto history = history_.find(rank.key); history != history_.end()) {
     const std::deque<State>& states = history->second.states;
     const auto shown = std::min(states.size(), static_cast<std::size_t>(strip));
@@ -213,7 +213,7 @@ void FollowScreen::draw_tree(Canvas& canvas, int row) {
 
 void FollowScreen::draw_help(Canvas& canvas) const {
   int row = 2;
-  for (const auto& [keys, meaning] : kKeys) {
+  for (const auto& [keys, meaning] : kFollowKeys) {
     canvas.write(row, 2, keys, Tone::key, 16);
     canvas.write(row++, 18, meaning, Tone::plain, canvas.width() - 18);
   }

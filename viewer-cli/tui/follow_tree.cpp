@@ -8,7 +8,7 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr double kHot = 0.1;      ///< nodes with such a share are open by themselves
+constexpr double kOpenByItself = 0.1;      ///< nodes with such a share are open by themselves
 constexpr double kShown = 0.001;  ///< others are left out, in the interval and in the run so far
 
 std::string label(const follow::LiveTree& tree, const follow::LiveTree::Node& node) {
@@ -94,7 +94,7 @@ void FollowTree::append(std::uint32_t first, std::uint32_t depth) {
     const FollowNode& node = nodes_[next.node];
     const auto& children = children_[next.node];
     const auto chosen = chosen_.find(next.node);
-    const bool hot = (by_interval_ ? node.interval : node.whole) >= kHot;
+    const bool hot = (by_interval_ ? node.interval : node.whole) >= kOpenByItself;
     const bool open = !children.empty() && (chosen == chosen_.end() ? hot : chosen->second);
     rows_.push_back({.node = &node, .depth = next.depth, .opens = !children.empty(), .open = open});
     if (!open) continue;

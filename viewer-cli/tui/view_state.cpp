@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kEnding = ".view.json";
+constexpr const char* kViewEnding = ".view.json";
 
 /// A database that was merged again from another run is another one.
 bool is_of(const Json& state, const Workspace& workspace) {
@@ -50,7 +50,7 @@ void restore(const Json& state, Browser& browser, Workspace& workspace) {
 }  // namespace
 
 void restore_view(Browser& browser, Workspace& workspace) {
-  const auto file = state_file(workspace.database(), kEnding);
+  const auto file = state_file(workspace.database(), kViewEnding);
   const auto text = file ? read_whole(*file) : std::nullopt;
   if (!text) return;
   const Json state = Json::parse(*text, nullptr, false);
@@ -62,7 +62,7 @@ void restore_view(Browser& browser, Workspace& workspace) {
 }
 
 void save_view(Browser& browser, const Workspace& workspace) {
-  const auto file = state_file(workspace.database(), kEnding);
+  const auto file = state_file(workspace.database(), kViewEnding);
   if (!file) return;
   Json nodes = Json::object();
   for (std::size_t view = 0; view < Workspace::kViews; ++view) {

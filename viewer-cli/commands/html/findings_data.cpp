@@ -18,8 +18,8 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::size_t kListed = 60;  // rows of a list
-constexpr std::size_t kProse = 150;  // columns, of which names get a third
+constexpr std::size_t kRowsListed = 60;  // rows of a list
+constexpr std::size_t kProseWidth = 150;  // columns, of which names get a third
 constexpr std::size_t kContextsNamed = 2000;
 
 Screen page_screen() {
@@ -102,7 +102,7 @@ Json critical_json(const database::Contents& experiment, const PageTree& calls) 
   const auto length = static_cast<double>(trace.critical_end_ns - trace.critical_begin_ns);
   Json rows = Json::array();
   for (const database::CriticalScope& one : scopes) {
-    if (rows.size() == kListed || length <= 0) break;
+    if (rows.size() == kRowsListed || length <= 0) break;
     rows.push_back(
         {{"s", short_number(seconds_of(one.ns))},
          {"share", short_number(static_cast<double>(one.ns) / length)},
@@ -149,17 +149,17 @@ std::unordered_set<views::NodeId> contexts_named(const database::Contents& exper
   }
   std::size_t taken = 0;
   for (const database::Cause& cause : experiment.trace().causes) {
-    if (taken++ == kListed) break;
+    if (taken++ == kRowsListed) break;
     named.push_back(cause.scope.context);
   }
   taken = 0;
   for (const database::CriticalScope& scope : experiment.trace().critical) {
-    if (taken++ == kListed) break;
+    if (taken++ == kRowsListed) break;
     named.push_back(scope.scope.context);
   }
   taken = 0;
   for (const database::Wait& wait : experiment.waits()) {
-    if (taken++ == kListed) break;
+    if (taken++ == kRowsListed) break;
     named.push_back(wait.context);
   }
   std::unordered_set<views::NodeId> all;
@@ -174,7 +174,7 @@ std::unordered_set<views::NodeId> contexts_named(const database::Contents& exper
 Json report_data(const views::Figures& figures, const std::string& database, const PageTree& calls,
                  const PageTree& flat) {
   Json paragraphs = Json::array();
-  for (const ReportParagraph& paragraph : report_paragraphs(figures, database, false, kProse, true)) {
+  for (const ReportParagraph& paragraph : report_paragraphs(figures, database, false, kProseWidth, true)) {
     if (paragraph.tone == ReportParagraph::Tone::gap) continue;
     Json parts = Json::array();
     for (const ReportPart& part : paragraph.parts)
@@ -188,7 +188,7 @@ Json report_data(const views::Figures& figures, const std::string& database, con
 
 Json lists_data(const database::Contents& experiment, const PageTree& calls) {
   ListOptions options;
-  options.most = kListed;
+  options.most = kRowsListed;
   Json json = {{"waits", list_json(experiment, calls, waits_list(experiment, options))}};
   if (experiment.trace().traced == 0) return json;
   json["causes"] = list_json(experiment, calls, causes_list(experiment, options));

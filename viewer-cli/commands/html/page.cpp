@@ -31,7 +31,7 @@ namespace {
 // What the parts may take, in bytes; together with the script less than 5 MB.
 constexpr std::size_t kTreesBytes = 1'800'000, kSeriesBytes = 800'000, kSourceBytes = 350'000;
 constexpr std::size_t kRowBytes = 60, kCellBytes = 8;  // of a tree, about
-constexpr std::size_t kColumns = 16;
+constexpr std::size_t kMostColumns = 16;
 constexpr std::size_t kMapLines = 160, kMapColumns = 320;
 constexpr std::size_t kMatrixSide = 96;
 
@@ -88,7 +88,7 @@ Json run_json(const database::Contents& experiment, const std::string& database)
 Json page_data(const views::Figures& figures, const std::string& database, bool sources) {
   const database::Contents& experiment = figures.experiment();
   std::size_t shown = 0;
-  const std::vector<PageColumn> columns = page_columns(figures, kColumns, shown);
+  const std::vector<PageColumn> columns = page_columns(figures, kMostColumns, shown);
   const TreeSizes sizes = sizes_of_trees(columns.size());
   views::CallingContext calling(figures);
   views::Callers callers(figures);

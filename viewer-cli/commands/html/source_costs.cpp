@@ -12,15 +12,15 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::size_t kColumns = 2;
+constexpr std::size_t kCostColumns = 2;
 
 /// What lines cost, by column.
-using LineCosts = std::map<std::uint32_t, std::array<double, kColumns>>;
+using LineCosts = std::map<std::uint32_t, std::array<double, kCostColumns>>;
 
 /// The run's time, and waiting, where there is any.
 std::vector<std::size_t> columns_of_lines(const std::vector<PageColumn>& columns) {
   std::vector<std::size_t> chosen = {0};
-  for (std::size_t i = 1; i < columns.size() && chosen.size() < kColumns; ++i) {
+  for (std::size_t i = 1; i < columns.size() && chosen.size() < kCostColumns; ++i) {
     if (columns[i].column.name.event == "idleness" && columns[i].column.name.inclusive) chosen.push_back(i);
   }
   return chosen;

@@ -18,7 +18,6 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr double kWorthTelling = 0.01;  // idleness below this share of the run is no finding
 constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts; of the run: work
 constexpr std::size_t kBlamedListed = 3, kSuspectsListed = 3, kWorkListedHere = 4, kCallsNamed = 3;
 

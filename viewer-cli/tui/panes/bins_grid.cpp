@@ -73,7 +73,7 @@ class Bins : public TimeGrid {
   [[nodiscard]] std::string title(std::size_t, bool unicode) const override {
     const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
                              : choice_.kind == Kind::calls ? "Time in MPI calls"
-                                                           : "Waits: " + name_of(experiment_, choice_);
+                                                           : "Waits: " + name_of_choice(experiment_, choice_);
     return what + ", " + duration(seconds_of(total_), unicode) + " in all";
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
@@ -114,7 +114,7 @@ class Bins : public TimeGrid {
   }
   [[nodiscard]] std::string word() const {
     if (choice_.kind == Kind::waiting) return "waiting";
-    return choice_.kind == Kind::calls ? "in MPI" : name_of(experiment_, choice_);
+    return choice_.kind == Kind::calls ? "in MPI" : name_of_choice(experiment_, choice_);
   }
 
   const database::Contents& experiment_;

@@ -248,7 +248,6 @@ std::string ComparePane::status() const {
 
 namespace {
 
-constexpr double kPercent = 100;
 constexpr double kNotable = 0.05, kLarge = 0.25;  // of the total: changes that stand out
 
 constexpr double kLeastShare = 0.0005;  // 0.1 % when rounded

@@ -2,6 +2,8 @@
 
 #include "request/view_request.hpp"
 #include "text/node_label.hpp"
+#include "text/quantity.hpp"
+#include "text/screen.hpp"
 #include "text/shorten.hpp"
 #include "tui/widgets/plot.hpp"
 #include "tui/widgets/tree_lines.hpp"
@@ -16,12 +18,6 @@ namespace {
 
 constexpr int kShareWidth = 5;       // "100.0"
 constexpr int kLongestHeading = 14;  // of the longest names the beginning must do
-constexpr double kHot = 0.25, kWarm = 0.05;
-constexpr double kPercent = 100;
-
-int length(const std::string& text) {
-  return static_cast<int>(columns(text));
-}
 
 }  // namespace
 
@@ -44,11 +40,11 @@ std::vector<Cells::Part> NumberCells::parts_of(std::size_t column) const {
   const auto part = [&](bool share) {
     const std::string unit = share ? "%" : shown.scale.unit;
     std::string text = shown.heading;
-    if (length(text) > kLongestHeading) text = shorten_middle(text, kLongestHeading, workspace_.unicode());
+    if (width_of(text) > kLongestHeading) text = shorten_middle(text, kLongestHeading, workspace_.unicode());
     if (!unit.empty() && unit != "count" && unit != "threads") text += ' ' + unit;
     text = heading(column, text);
-    const int digits = share ? kShareWidth : length(shown.scale.write(shown.whole));
-    return Part{column, share, text, std::max(length(text), digits)};
+    const int digits = share ? kShareWidth : width_of(shown.scale.write(shown.whole));
+    return Part{column, share, text, std::max(width_of(text), digits)};
   };
   if (!shown.column.additive()) return {part(false)};
   if (workspace_.percent) return {part(true)};

@@ -19,11 +19,9 @@ namespace {
 using database::ContextId;
 
 constexpr std::size_t kProcedures = 12, kCalls = 6;
-constexpr int kNameWidth = 20, kAmountWidth = 8;
-constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
-constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
+constexpr int kProcedureWidth = 20, kAmountWidth = 8;
 
-std::string name_of(const database::Contents& experiment, ContextId context) {
+std::string code_name(const database::Contents& experiment, ContextId context) {
   return without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
 }
 
@@ -50,7 +48,7 @@ void ProcedureHeat::choose(const Workspace& workspace) {
   const auto add = [&](std::map<std::string, Row>& rows, ContextId context, bool call) {
     const double whole = seconds(context, call);
     if (!(whole > 0)) return;
-    Row& row = rows[name_of(experiment, context)];
+    Row& row = rows[code_name(experiment, context)];
     row.call = call;
     row.whole += whole;
     row.contexts.push_back(context);
@@ -92,7 +90,7 @@ bool ProcedureHeat::step(Workspace& workspace) {
 
 void ProcedureHeat::draw(Canvas& canvas, const Area& area, std::size_t first, std::size_t shown,
                          std::size_t cursor, bool unicode) const {
-  const int width = area.width - kNameWidth - kAmountWidth - 2;
+  const int width = area.width - kProcedureWidth - kAmountWidth - 2;
   if (width < 4 || rows_.empty()) return;
   canvas.write(area.row, area.column, "procedures and MPI calls over ranks", Tone::heading, area.width);
   const std::string most = "most";
@@ -106,8 +104,8 @@ void ProcedureHeat::draw(Canvas& canvas, const Area& area, std::size_t first, st
   for (int line = 0; line < lines; ++line) {
     const Row& row = rows_[static_cast<std::size_t>(line)];
     const int at = area.row + 1 + line;
-    canvas.write(at, area.column, shorten_name(row.name, kNameWidth, unicode),
-                 row.call ? Tone::dim : Tone::plain, kNameWidth);
+    canvas.write(at, area.column, shorten_name(row.name, kProcedureWidth, unicode),
+                 row.call ? Tone::dim : Tone::plain, kProcedureWidth);
     if (row.values.empty()) continue;
     const std::vector<double> values =
         threads < cells ? std::vector<double>{} : largest_in_cells(row.values, first, first + threads, cells);
@@ -117,15 +115,15 @@ void ProcedureHeat::draw(Canvas& canvas, const Area& area, std::size_t first, st
       largest = std::max(largest, value);
       if (!(value > 0) || largest_ <= 0) continue;
       const int heat = std::min(static_cast<int>(value / largest_ * kHeats), kHeats - 1);
-      canvas.put(at, area.column + kNameWidth + 1 + static_cast<int>(cell),
-                 (unicode ? kBlocks : kLetters).at(static_cast<std::size_t>(heat)), heat_tone(heat));
+      canvas.put(at, area.column + kProcedureWidth + 1 + static_cast<int>(cell),
+                 (unicode ? kHeatBlocks : kHeatLetters).at(static_cast<std::size_t>(heat)), heat_tone(heat));
     }
     const std::string amount = duration(largest, unicode);
     canvas.write(at, area.column + area.width - static_cast<int>(columns(amount)), amount, Tone::dim,
                  kAmountWidth);
   }
   if (cursor < first || cursor >= first + threads) return;
-  canvas.put(area.row + 1 + lines, area.column + kNameWidth + 1 + static_cast<int>(cell_of(cursor)),
+  canvas.put(area.row + 1 + lines, area.column + kProcedureWidth + 1 + static_cast<int>(cell_of(cursor)),
              unicode ? U'▲' : U'^', Tone::strong);
 }
 

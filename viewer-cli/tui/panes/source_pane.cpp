@@ -17,7 +17,6 @@ namespace {
 constexpr int kColouredAtOnce = 120;  // lines; a few milliseconds
 constexpr int kCostWidth = 6;
 constexpr int kSidewaysStep = 8;
-constexpr double kPercent = 100;
 
 /// Sums the flat view's statements of a file.
 LineCosts costs_of_lines(Workspace& workspace, std::string_view file,

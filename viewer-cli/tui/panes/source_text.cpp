@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargest = 32U << 20U;  // larger files are generated, and not to be read here
+constexpr std::uintmax_t kLargestSource = 32U << 20U;  // larger files are generated, and not to be read here
 constexpr std::size_t kTab = 4;
 
 std::vector<std::string> lines_of(std::istream& in) {
@@ -33,7 +33,7 @@ std::vector<std::string> lines_of(std::istream& in) {
 
 std::optional<SourceText> read(const fs::path& path) {
   std::error_code error;
-  std::istringstream in(files::read_named(path, kLargest, error));
+  std::istringstream in(files::read_named(path, kLargestSource, error));
   if (error) return std::nullopt;
   return SourceText{lines_of(in), path.string()};
 }

@@ -17,11 +17,9 @@ namespace {
 constexpr int kLabelWidth = 10;     // "invocation"
 constexpr int kTallest = 6;         // lines of a bar
 constexpr double kLeastApart = 14;  // columns between numbers on an axis
-constexpr std::array<char32_t, kHeats> kBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
 /// Told apart without colours, too.
 constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
 constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
-constexpr std::array<char32_t, kHeats> kLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
 
 /// The least of 1, 2, 5, 10, 20, … and 0.5, 0.2, 0.1, … that is at least `wanted`.
 double round_step(double wanted) {
@@ -165,7 +163,7 @@ void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) con
     return;
   }
   const double level = std::min(grid_->level(mean), 1.0);
-  const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+  const auto& signs = workspace_.unicode() ? kHeatBlocks : kHeatLetters;
   const int most = bar.height > 1 ? bar.height * kHeats - 1 : kHeats;
   const Tone tone = heat_tone(std::min(static_cast<int>(level * kHeats), kHeats - 1));
   int left = std::max(static_cast<int>(std::lround(level * most)), 1);
@@ -198,7 +196,7 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
   int column = canvas.write(below + 1, area.column, little, Tone::dim, inside.column - area.column - 1);
   column = std::max(column + 1, inside.column);
   for (int heat = 0; heat < kHeats; ++heat) {
-    const auto& signs = workspace_.unicode() ? kBlocks : kLetters;
+    const auto& signs = workspace_.unicode() ? kHeatBlocks : kHeatLetters;
     canvas.put(below + 1, column++, signs.at(static_cast<std::size_t>(heat)), heat_tone(heat));
   }
   column = canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim,

@@ -51,7 +51,7 @@ std::vector<std::uint64_t> TimeGrid::means(const Part& rows, const Part& columns
   return cells;
 }
 
-std::string name_of(const database::Contents& experiment, const TimeChoice& choice) {
+std::string name_of_choice(const database::Contents& experiment, const TimeChoice& choice) {
   const std::vector<Variation>& levels = experiment.trace().variations;
   std::string segments =
       levels.empty() ? "iterations" : std::string(segment_name(experiment, levels.front())) + 's';

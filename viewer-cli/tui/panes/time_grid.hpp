@@ -121,7 +121,7 @@ constexpr std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t 
 std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);
 
 /// `waiting`, `in MPI calls`, `wait-at-nxn`, …
-std::string name_of(const database::Contents& experiment, const TimeChoice& choice);
+std::string name_of_choice(const database::Contents& experiment, const TimeChoice& choice);
 
 /// All of it, in ns; not set for iterations.
 std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, const TimeChoice& choice);

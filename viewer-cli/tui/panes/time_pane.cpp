@@ -79,7 +79,7 @@ void TimePane::ask_choice() {
   for (const TimeChoice& each : choices) {
     if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
     const std::optional<std::uint64_t> total = total_of(trace, each);
-    menu.entries.push_back({name_of(workspace_.experiment(), each),
+    menu.entries.push_back({name_of_choice(workspace_.experiment(), each),
                             total ? duration(seconds_of(*total), workspace_.unicode()) : "",
                             each == choice_});
   }

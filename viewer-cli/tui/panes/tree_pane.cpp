@@ -3,6 +3,7 @@
 #include "findings/phrases.hpp"
 #include "request/view_request.hpp"
 #include "text/node_label.hpp"
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/blame_path.hpp"
 #include "tui/panes/choices.hpp"
@@ -17,7 +18,6 @@ namespace {
 using views::NodeId;
 
 constexpr int kProcedureLevel = 2;  // of the flat view: below load modules and files
-constexpr double kPercent = 100;
 
 }  // namespace
 

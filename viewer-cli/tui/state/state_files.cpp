@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargest = 1U << 20U;
+constexpr std::uintmax_t kLargestState = 1U << 20U;
 
 std::optional<fs::path> state_home() {
   const char* const chosen = std::getenv("XDG_STATE_HOME");
@@ -88,14 +88,14 @@ std::string write_new(const fs::path& file, const std::string& text, const fs::p
 
 std::optional<std::string> read_whole(const fs::path& file) {
   std::error_code error;
-  std::string text = files::read_named(file, kLargest, error);
+  std::string text = files::read_named(file, kLargestState, error);
   if (error) return std::nullopt;
   return text;
 }
 
 namespace {
 
-constexpr const char* kEnding = ".metrics";
+constexpr const char* kMetricsEnding = ".metrics";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -109,8 +109,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> load_derived_metrics(const std::string& database) {
-  if (const auto text = read_whole(database + kEnding)) return lines_of(*text);
-  const auto remembered = state_file(database, kEnding);
+  if (const auto text = read_whole(database + kMetricsEnding)) return lines_of(*text);
+  const auto remembered = state_file(database, kMetricsEnding);
   if (!remembered) return {};
   const auto text = read_whole(*remembered);
   return text ? lines_of(*text) : std::vector<std::string>{};
@@ -119,9 +119,9 @@ std::vector<std::string> load_derived_metrics(const std::string& database) {
 std::string save_derived_metrics(const std::string& database, const std::vector<std::string>& definitions) {
   std::string text = "# Metrics defined in the browser of viewer-cli: NAME=FORMULA, one a line.\n";
   for (const std::string& definition : definitions) text += definition + '\n';
-  const std::string beside = database + kEnding;
+  const std::string beside = database + kMetricsEnding;
   if (write_whole(beside, text, database)) return "Kept in " + beside;
-  const auto remembered = state_file(database, kEnding);
+  const auto remembered = state_file(database, kMetricsEnding);
   if (remembered && write_whole(*remembered, text, database))
     return "Kept in " + remembered->string() + " (beside the database nothing can be written)";
   return "Kept until you quit only: neither beside the database nor at home anything can be written";

@@ -31,13 +31,9 @@ std::string text_of(const PageLine& line) {
   return text;
 }
 
-namespace {
-
-int length(const std::string& text) {
+int width_of(const std::string& text) {
   return static_cast<int>(columns(text));
 }
-
-}  // namespace
 
 std::string Cells::heading(std::size_t column, const std::string& text) const {
   if (column != sorted_) return text;
@@ -60,7 +56,7 @@ bool Cells::shows(std::size_t column) const {
 void Cells::header(Canvas& canvas, int row, int column) const {
   for (const Part& part : parts_) {
     const Tone tone = part.column == sorted_ ? Tone::strong : Tone::heading;
-    canvas.write(row, column + part.width - length(part.heading), part.heading, tone, part.width);
+    canvas.write(row, column + part.width - width_of(part.heading), part.heading, tone, part.width);
     column += part.width + kGap;
   }
 }
@@ -68,7 +64,7 @@ void Cells::header(Canvas& canvas, int row, int column) const {
 void Cells::write(Canvas& canvas, int row, int column, const std::function<Span(const Part&)>& cell) const {
   for (const Part& part : parts_) {
     const Span shown = cell(part);
-    const int start = std::max(part.width - length(shown.text), 0);
+    const int start = std::max(part.width - width_of(shown.text), 0);
     canvas.write(row, column + start, shown.text, shown.tone, part.width);
     column += part.width + kGap;
   }

@@ -55,6 +55,9 @@ struct Page {
 /// Text of a line.
 std::string text_of(const PageLine& line);
 
+/// Columns that a text takes.
+int width_of(const std::string& text);
+
 /// The numbers in front of a tree, right-aligned below their headings: as many columns as there is room for.
 class Cells {
  public:

@@ -77,7 +77,7 @@ struct Named {
   int code;
   Key key;
 };
-constexpr std::array kKeys = {
+constexpr std::array kKeyCodes = {
     Named{KEY_UP, Key::up},
     Named{KEY_DOWN, Key::down},
     Named{KEY_LEFT, Key::left},
@@ -96,8 +96,8 @@ Event special(int code) {
   if (code == KEY_MOUSE) return mouse_event();
   if (code > KEY_F0 && code <= KEY_F(12)) return {Key::function, 0, code - KEY_F0, 0, 0};
   const auto found =
-      std::find_if(kKeys.begin(), kKeys.end(), [&](const Named& each) { return each.code == code; });
-  return found == kKeys.end() ? Event{} : Event{found->key, 0, 0, 0, 0};
+      std::find_if(kKeyCodes.begin(), kKeyCodes.end(), [&](const Named& each) { return each.code == code; });
+  return found == kKeyCodes.end() ? Event{} : Event{found->key, 0, 0, 0, 0};
 }
 
 Event typed(wint_t letter) {
@@ -320,12 +320,12 @@ SignalsNoted::SignalsNoted() {
   action.sa_handler = [](int signal) {
     if (ending.exchange(signal) != 0) files::die_of(signal);
   };
-  for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &action, &before_.at(i));
+  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals.at(i), &action, &before_.at(i));
 }
 
 SignalsNoted::~SignalsNoted() {
   ::sigaction(SIGCONT, &before_going_on_, nullptr);
-  for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding.at(i), &before_.at(i), nullptr);
+  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals.at(i), &before_.at(i), nullptr);
 }
 
 int ended_by() {

@@ -52,7 +52,7 @@ class Terminal {
 /// Whether stdin and stdout are a terminal that can show a screen.
 bool terminal_can_show_screens();
 
-inline constexpr std::array kEnding = {SIGTERM, SIGHUP, SIGINT};
+inline constexpr std::array kEndingSignals = {SIGTERM, SIGHUP, SIGINT};
 
 /// While it lives, signals that end a program are noted instead: the second one, in case nobody looks, ends
 /// it at once. Notes as well that the program goes on after it was stopped.
@@ -64,7 +64,7 @@ class SignalsNoted {
   SignalsNoted& operator=(const SignalsNoted&) = delete;
 
  private:
-  std::array<struct sigaction, kEnding.size()> before_{};
+  std::array<struct sigaction, kEndingSignals.size()> before_{};
   struct sigaction before_going_on_ {};
 };
 

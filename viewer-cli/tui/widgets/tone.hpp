@@ -53,6 +53,10 @@ inline constexpr int kHeats = 8;
 inline constexpr int kParts = 8;
 inline constexpr int kSeries = 4;
 
+/// Heats told apart by shape.
+inline constexpr std::array<char32_t, kHeats> kHeatBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
+inline constexpr std::array<char32_t, kHeats> kHeatLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
+
 constexpr Tone heat_tone(int level) {
   return static_cast<Tone>(static_cast<int>(Tone::heat_0) + level);
 }
