@@ -26,9 +26,13 @@ constexpr double kNatural = 0.003;
 /// Mean of max(0, noise) in standard errors: 1/√(2π).
 constexpr double kNoiseExcess = 0.3989;
 
+}  // namespace
+
 double total(const PerLate& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
+
+namespace {
 
 PerLate capped(const PerLate& values, const PerLate& caps) {
   PerLate result(values.size());

@@ -31,6 +31,7 @@ struct Excess {
   double margin = std::numeric_limits<double>::infinity();
 };
 
+double total(const PerLate& values);
 /// e(c, t) less what sampling noise alone would give.
 double without_noise(const Excess& e, std::size_t late);
 /// Its sum over the late threads.

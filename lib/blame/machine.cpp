@@ -21,17 +21,17 @@ using database::MachineKind;
 using database::MachineSuspect;
 using database::ScheduledThread;
 
-constexpr double kAffected = 0.05;      // of a thread's work: lost without a processor
-constexpr double kAffectedLife = 0.01;  // and of its whole time
-constexpr double kExplained = 0.2;      // of the idleness: worth a claim
-constexpr double kIdle = 0.05;          // of the time: less idleness is none to be explained
-constexpr double kStretched = 0.1;      // of all work: worth a claim without any idleness
-constexpr double kThrottled = 0.2;      // of the time lost: the quota is what took it
-constexpr double kByOthers = 0.5;       // of the time lost: what other programs used at least
-constexpr double kCrowded = 1.02;       // threads per processor: not by rounding
-constexpr double kFree = 0.5;           // processors
-constexpr double kSameWork = 0.05;      // instructions around the median
-constexpr double kSlow = 0.1;           // CPU time above the median
+constexpr double kAffected = 0.05;          // of a thread's work: lost without a processor
+constexpr double kAffectedLife = 0.01;      // and of its whole time
+constexpr double kWorthClaiming = 0.2;      // of the idleness: worth a claim
+constexpr double kIdle = 0.05;              // of the time: less idleness is none to be explained
+constexpr double kStretched = 0.1;          // of all work: worth a claim without any idleness
+constexpr double kThrottled = 0.2;          // of the time lost: the quota is what took it
+constexpr double kByOthers = 0.5;           // of the time lost: what other programs used at least
+constexpr double kCrowded = 1.02;           // threads per processor: not by rounding
+constexpr double kFree = 0.5;               // processors
+constexpr double kSameInstructions = 0.05;  // instructions around the median
+constexpr double kSlow = 0.1;               // CPU time above the median
 constexpr double kThousand = 1000;
 
 double real(std::uint64_t value) {
@@ -156,7 +156,7 @@ class Finder {
 
  private:
   [[nodiscard]] bool worth_a_claim(double explained) const {
-    return idle_ >= kIdle * time_ && explained >= kExplained * idle_ && explained > 0;
+    return idle_ >= kIdle * time_ && explained >= kWorthClaiming * idle_ && explained > 0;
   }
 
   /// Of a role's idleness, what its threads' work would explain without any preemption is left out; of the
@@ -194,7 +194,8 @@ class Finder {
       MachineSuspect slow{.kind = MachineKind::slow, .explains_ns = whole(explained)};
       bool slowest_is = false;
       for (std::size_t i = 0; i < cpu.size(); ++i) {
-        const bool same = std::abs(instructions[i] - usual_instructions) <= kSameWork * usual_instructions;
+        const bool same =
+            std::abs(instructions[i] - usual_instructions) <= kSameInstructions * usual_instructions;
         if (!same || cpu[i] < (1 + kSlow) * usual_cpu) continue;
         slow.locations.push_back(threads_[role.threads[i]].facts.location);
         slow.lost_ns += whole(cpu[i] - usual_cpu);

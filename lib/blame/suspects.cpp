@@ -37,10 +37,6 @@ constexpr double kSameWork = 0.8;
 /// Of one code by several call sites, this many are looked at for the one on which the culprits work most.
 constexpr std::size_t kSitesRead = 8;
 
-double total(const PerLate& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
 std::uint64_t rounded(double ns) {
   return static_cast<std::uint64_t>(std::llround(ns));
 }

@@ -21,7 +21,6 @@ using measurement::LiveWatch;
 using measurement::MeasurementError;
 using std::chrono::steady_clock;
 
-constexpr double kSecond = 1e9;
 /// Heartbeats come four times a second, or after each copy.
 constexpr std::chrono::milliseconds kSilent{1500};
 /// After so much silence it is asked whether processes of this host live; those of others have a file system
@@ -108,7 +107,8 @@ void Follower::look() {
   }
   if (!processes_.empty()) ++looks_;
   count_iterations();
-  cost_s_ = static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - attributed + read - begin) / kSecond;
+  cost_s_ =
+      static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - attributed + read - begin) / kNsPerSecond;
   ask_who_lives();
   if (runs() || (processes_.empty() && sealed_.empty())) ran_ = time;
 }
@@ -142,7 +142,7 @@ void Follower::find(const std::filesystem::path& path) {
     const auto& found = processes_.emplace_back(std::make_unique<Process>(std::move(watch)));
     const measurement::WatchedProcess& process = found->watch.process();
     const double lived =
-        static_cast<double>(process.now_ns - std::min(process.now_ns, process.start_ns)) / kSecond;
+        static_cast<double>(process.now_ns - std::min(process.now_ns, process.start_ns)) / kNsPerSecond;
     found->in_interval = lived < interval_s_ + kJust;
     by_path_[name] = found.get();
     by_key_[process.key] = found.get();
@@ -287,7 +287,7 @@ void Follower::ask_who_lives() {
   } catch (const std::runtime_error&) {
     return;  // the next look says what is wrong with the directory
   }
-  question_s_ = static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kSecond;
+  question_s_ = static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kNsPerSecond;
 }
 
 /// Processes have one number before and after an exec: who lives counts.
@@ -361,7 +361,8 @@ Summary Follower::summary() {
   for (const auto& process : processes_) {
     const measurement::WatchedProcess& known = process->watch.process();
     if (known.now_ns > known.start_ns)
-      summary.run_s = std::max(summary.run_s, static_cast<double>(known.now_ns - known.start_ns) / kSecond);
+      summary.run_s =
+          std::max(summary.run_s, static_cast<double>(known.now_ns - known.start_ns) / kNsPerSecond);
   }
   std::vector<ProcessLabel> processes = labels();
   summary.interval = summarize(interval_, processes, tree_, interval_s_, machine(processes, true));
@@ -370,7 +371,7 @@ Summary Follower::summary() {
   summary.iterations = iterations_.rate();
   if (summary.iterations && summary.iterations->inferred)
     summary.iterations_at = in_words(tree_.spots()[summary.iterations->spot], code_);
-  cost_s_ += static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kSecond;
+  cost_s_ += static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - begin) / kNsPerSecond;
   return summary;
 }
 

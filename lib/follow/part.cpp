@@ -27,10 +27,6 @@ constexpr std::array kWorstFirst = {State::died, State::silent,      State::no_p
                                     State::io,   State::asleep,      State::work,
                                     State::wait, State::not_sampled, State::ended};
 
-std::size_t index_of(State state) {
-  return static_cast<std::size_t>(state);
-}
-
 double share_of(const RankRow& row, State state) {
   return row.share[index_of(state)];
 }

@@ -8,6 +8,8 @@
 
 namespace culprit::follow {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 /// What a rank mostly did.
 enum class State : std::uint8_t {
   work,
@@ -21,6 +23,9 @@ enum class State : std::uint8_t {
   ended,
 };
 inline constexpr std::size_t kShares = 5;  ///< of states up to no_processor
+constexpr std::size_t index_of(State state) {
+  return static_cast<std::size_t>(state);
+}
 
 /// `work`, `wait`, `io`, `asleep`, `no-processor`, `silent`, `not-sampled`, `died`, `ended`.
 const char* name_of(State state);

@@ -13,16 +13,11 @@
 namespace culprit::follow {
 namespace {
 
-constexpr double kSecond = 1e9;
 /// CPU time is that since the thread's sample before, so short times are blurred.
 constexpr double kBlurred = 0.05;
 
-std::size_t index_of(State state) {
-  return static_cast<std::size_t>(state);
-}
-
 double positive(std::int64_t ns) {
-  return ns <= 0 ? 0 : static_cast<double>(ns) / kSecond;
+  return ns <= 0 ? 0 : static_cast<double>(ns) / kNsPerSecond;
 }
 
 /// Seconds by state.

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +17,6 @@
 namespace culprit::measurement {
 namespace {
 
-constexpr mode_t kMode = 0644;
 // A file that is renamed while it is opened is looked for under both of its names, and under the first again.
 constexpr unsigned kOpenAttempts = 3;
 // A large file is one of many threads: to reserve each block by itself would take a tenth of a thread's
@@ -26,6 +26,12 @@ constexpr std::uint64_t kAhead = 16 * layout::kGranule;
 
 }  // namespace
 
+std::uint64_t monotonic_ns() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 bool BlockFile::is_ours(int fd) const noexcept {
   struct stat info {};
   return fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
@@ -34,7 +40,7 @@ bool BlockFile::is_ours(int fd) const noexcept {
 int BlockFile::create(const char* path, bool copied) noexcept {
   const std::size_t length = std::strlen(path);
   if (length >= kPathSize) return ENAMETOOLONG;
-  const int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kMode);
+  const int fd = raw_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode);
   if (fd < 0) return errno;
   struct stat info {};
   if (fstat(fd, &info) != 0) {

@@ -9,6 +9,9 @@
 
 namespace culprit::measurement {
 
+/// CLOCK_MONOTONIC. Async-signal-safe.
+std::uint64_t monotonic_ns() noexcept;
+
 /// The file under the live arenas: grows by blocks, each reserved on disk before it is mapped. It is opened
 /// for each block and closed again, so that the program finds its descriptors as if it were not measured.
 /// Where the file system does not serve shared mappings (or stores into them are no safe thing there), blocks

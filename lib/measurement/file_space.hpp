@@ -10,6 +10,7 @@ namespace culprit::measurement {
 /// libraries interpose them with functions that allocate. open gives a descriptor or -1 and errno.
 int raw_open(const char* path, int flags, unsigned mode = 0) noexcept;
 int raw_close(int fd) noexcept;
+inline constexpr unsigned kFileMode = 0644;  ///< of the files that a measurement makes
 
 /// Makes `size` bytes at `offset` of `fd` exist on disk, zero, extending the file. Checks RLIMIT_FSIZE first,
 /// because exceeding it would raise SIGXFSZ in the program. Where the file system has no fallocate, writes

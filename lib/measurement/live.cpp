@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 namespace culprit::measurement {
 
@@ -17,12 +16,6 @@ namespace {
 // than a copy took the next one waits, so that a slow file system costs at most a twentieth of a processor.
 constexpr std::uint64_t kCopyInterval = 450'000'000;
 constexpr std::uint64_t kCopyShare = 20;
-
-std::uint64_t monotonic() noexcept {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 template <std::size_t Size>
 void copy_text(char (&field)[Size], const char* text) noexcept {
@@ -221,9 +214,9 @@ void LiveFile::note_size() noexcept {
 
 int LiveFile::write_out(std::uint64_t now_ns) noexcept {
   if (!file_.copied() || now_ns < copy_due_ns_) return 0;
-  const std::uint64_t begin = monotonic();
+  const std::uint64_t begin = monotonic_ns();
   const int error = file_.write_out();
-  const std::uint64_t rest = kCopyShare * (monotonic() - begin);
+  const std::uint64_t rest = kCopyShare * (monotonic_ns() - begin);
   copy_due_ns_ = now_ns + (rest > kCopyInterval ? rest : kCopyInterval);
   return error;
 }

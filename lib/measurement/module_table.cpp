@@ -13,7 +13,7 @@ using layout::ModuleRecord;
 namespace {
 
 constexpr std::uint64_t kReservation = std::uint64_t{8} << 20;
-constexpr std::uint64_t kFirstBlock = 2 * layout::kGranule;
+constexpr std::uint64_t kFirstModuleBlock = 2 * layout::kGranule;
 constexpr std::uint64_t kNextBlock = 2 * layout::kGranule;
 constexpr std::uint32_t kLowUnits = layout::kGranuleUnits;  // growth starts when fewer are free
 
@@ -33,9 +33,9 @@ struct ModuleTable::Candidate {
 };
 
 int ModuleTable::create(BlockFile& file) noexcept {
-  if (const int error = arena_.reserve(kReservation, kFirstBlock); error != 0) return error;
+  if (const int error = arena_.reserve(kReservation, kFirstModuleBlock); error != 0) return error;
   const auto type = static_cast<std::uint32_t>(layout::BlockType::modules);
-  if (const int error = arena_.grow(file, type, 0, kFirstBlock); error != 0) {
+  if (const int error = arena_.grow(file, type, 0, kFirstModuleBlock); error != 0) {
     arena_.release();
     return error;
   }

@@ -17,7 +17,7 @@ using calls::Call;
 using calls::CallKind;
 using calls::Calls;
 
-constexpr int kAttempts = 100;
+constexpr int kAttemptsToRead = 100;
 constexpr std::size_t kMostFrames = 4096;
 
 class CallReader {
@@ -57,7 +57,7 @@ void make_valid(Call& call) {
 PublishedThread CallReader::read_thread(std::size_t index, const Call& first) {
   PublishedThread thread;
   thread.call = first;
-  for (int i = 0; i < kAttempts && thread.call.done != thread.call.begun; ++i)
+  for (int i = 0; i < kAttemptsToRead && thread.call.done != thread.call.begun; ++i)
     thread.call = load<Call>(offsetof(Calls, call) + index * sizeof(Call));
   thread.whole = thread.call.done == thread.call.begun;
   make_valid(thread.call);

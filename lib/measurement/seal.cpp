@@ -22,8 +22,6 @@ using sealed::SectionType;
 
 namespace {
 
-constexpr mode_t kMode = 0644;
-
 template <typename T>
 T load(const T& field) noexcept {
   return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_acquire);
@@ -156,11 +154,11 @@ int Sealer::open_temporary() noexcept {
   std::memcpy(temporary_, file_.path(), length);
   std::memcpy(temporary_ + length, ".tmp", 5);
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  int fd = raw_open(temporary_, flags, kMode);
+  int fd = raw_open(temporary_, flags, kFileMode);
   if (fd < 0 &&
       errno == EEXIST) {  // from an attempt that was cut short; the name is ours as the live file's is
     ::unlink(temporary_);
-    fd = raw_open(temporary_, flags, kMode);
+    fd = raw_open(temporary_, flags, kFileMode);
   }
   return fd < 0 ? -errno : fd;
 }

@@ -8,7 +8,6 @@
 
 namespace culprit::measurement {
 
-using sealed::Header;
 using sealed::SectionEntry;
 
 int SealedWriter::start(int fd, std::uint32_t max_sections) noexcept {
@@ -21,7 +20,7 @@ int SealedWriter::start(int fd, std::uint32_t max_sections) noexcept {
   table_ = reinterpret_cast<SectionEntry*>(memory_ + kBuffer + kRecord);
   used_ = hashed_ = memory_;
   end_ = memory_ + kBuffer;
-  offset_ = sizeof(Header) + table_bytes();
+  offset_ = sizeof(sealed::Header) + table_bytes();
   return 0;
 }
 
@@ -102,7 +101,7 @@ void SealedWriter::end_record() noexcept {
 int SealedWriter::finish() noexcept {
   flush();
   if (error_ != 0) return error_;
-  Header header{};
+  sealed::Header header{};
   std::memcpy(header.magic, sealed::kMagic, sizeof header.magic);
   header.version = sealed::kVersion;
   header.header_size = sizeof header;
@@ -111,7 +110,7 @@ int SealedWriter::finish() noexcept {
   header.entry_size = sizeof(SectionEntry);
   const std::size_t table = sections_ * sizeof(SectionEntry);
   header.table_checksum = XXH64(table_, table, 0);
-  header.header_checksum = XXH64(&header, offsetof(Header, header_checksum), 0);
+  header.header_checksum = XXH64(&header, offsetof(sealed::Header, header_checksum), 0);
   if (const int error = write_all(fd_, table_, table, sizeof header); error != 0) return error;
   return write_all(fd_, &header, sizeof header, 0);
 }

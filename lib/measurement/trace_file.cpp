@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,12 +17,6 @@ using trace::BlockHeader;
 using trace::kSlot;
 
 namespace {
-
-std::uint64_t monotonic() noexcept {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 constexpr long kMoment = 20'000;  // ns between two looks
 constexpr int kMoments = 50'000;  // looks at most
@@ -102,7 +95,7 @@ void TraceFile::stop(std::uint32_t why, int error) noexcept {
   std::uint32_t running = 0;
   if (!stopped_.compare_exchange_strong(running, why, std::memory_order_acq_rel)) return;
   error_.store(error, std::memory_order_relaxed);
-  stopped_ns_.store(monotonic(), std::memory_order_release);
+  stopped_ns_.store(monotonic_ns(), std::memory_order_release);
 }
 
 int TraceFile::write_block(const BlockFile::Use& use, const BlockHeader& block, std::uint32_t slot,

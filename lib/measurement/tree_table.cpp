@@ -10,7 +10,7 @@ namespace culprit::measurement {
 namespace {
 
 constexpr std::uint64_t kMainFirstBlock = 2 * layout::kGranule;
-constexpr std::uint64_t kFirstBlock = layout::kGranule;
+constexpr std::uint64_t kFirstTreeBlock = layout::kGranule;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ ThreadTree* TreeTable::create(BlockFile& file, bool main, int& error) noexcept {
     if (provide(index) == nullptr) return nullptr;
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_release));
   auto* tree = new (provide(index)) ThreadTree;
-  error = tree->create(file, index, main ? kMainFirstBlock : kFirstBlock, shape_, ended_);
+  error = tree->create(file, index, main ? kMainFirstBlock : kFirstTreeBlock, shape_, ended_);
   if (error == 0) return tree;
   // Its place is free again, unless another thread took the next one meanwhile.
   std::uint32_t after = index + 1;

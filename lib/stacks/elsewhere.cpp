@@ -11,10 +11,6 @@
 namespace culprit::stacks {
 namespace {
 
-std::string_view short_name(std::string_view host) {
-  return host.substr(0, host.find('.'));
-}
-
 std::string list_of(const std::vector<std::string>& hosts) {
   constexpr std::size_t kMost = 4;
   std::string text;

@@ -47,13 +47,13 @@ constexpr std::uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
 constexpr std::uint64_t kPatience = 1'000 * kMillisecond;
 /// One that is uninterruptible is not likely to come back soon.
 constexpr std::uint64_t kPatienceAsleep = 20 * kMillisecond;
-constexpr std::uint64_t kBetween = 20 * kMicrosecond, kBetweenLater = 500 * kMicrosecond;
+constexpr std::uint64_t kBetweenSoon = 20 * kMicrosecond, kBetweenLater = 500 * kMicrosecond;
 /// Threads that are asked to stop at one time: the more, the longer the last one waits to be copied.
 constexpr std::size_t kTogether = 32;
 /// Bytes of copies that are kept before they are handed on.
 constexpr std::size_t kMostCopies = std::size_t{64} << 20U;
 /// How long late threads are waited for at the end: they may only lack a processor.
-constexpr std::uint64_t kPatienceAtEnd = 100 * kMillisecond;
+constexpr std::uint64_t kPatienceWithLate = 100 * kMillisecond;
 constexpr int kTries = 5;
 constexpr std::chrono::milliseconds kBetweenDead{5};
 constexpr int kRounds = 2;  // the second one for threads that began meanwhile
@@ -324,7 +324,7 @@ void Holder::stop_and_copy(std::span<Asked> asked, AddressSpace& memory, Held& h
     if (left == 0) break;
     const std::uint64_t passed = now_ns() - begin;
     if (passed > kPatience || (passed > kPatienceAsleep && are_all_asleep(asked))) break;
-    if (left == before) pause_for(passed < kMillisecond ? kBetween : kBetweenLater);
+    if (left == before) pause_for(passed < kMillisecond ? kBetweenSoon : kBetweenLater);
   }
   give_up(asked, held);
   if (!asked.empty()) keep_executed(asked.front().pid, asked);
@@ -431,7 +431,7 @@ void Holder::wait(std::uint64_t ns) {
 }
 
 void Holder::finish() {
-  const std::uint64_t end = now_ns() + kPatienceAtEnd;
+  const std::uint64_t end = now_ns() + kPatienceWithLate;
   for (let_late_ones_go(); !are_all_asleep(late_) && now_ns() < end; let_late_ones_go())
     pause_for(kBetweenLater);
 }

@@ -120,10 +120,13 @@ bool expand_name(std::string_view name, std::vector<std::string>& hosts) {
   return true;
 }
 
-/// Launchers may shorten names, or write them whole.
+}  // namespace
+
 std::string_view short_name(std::string_view host) {
   return host.substr(0, host.find('.'));
 }
+
+namespace {
 
 void add_host(std::vector<std::string>& hosts, const std::string& host) {
   const auto same = [&](const std::string& known) { return short_name(known) == short_name(host); };

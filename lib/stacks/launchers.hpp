@@ -16,6 +16,9 @@
 // start a program there.
 namespace culprit::stacks {
 
+/// Of a host, without its domain: launchers may shorten names, or write them whole.
+std::string_view short_name(std::string_view host);
+
 enum class Means : std::uint8_t { open_mpi, hydra, slurm };
 
 /// What a job is called on each of its hosts: `openmpi:1460994048`, `hydra:node1:32907`, `slurm:4711.0`.

@@ -6,14 +6,14 @@
 namespace culprit::stacks {
 namespace {
 
-bool is_same(const Frame& a, const Frame& b, bool by_line) {
+bool is_same_frame(const Frame& a, const Frame& b, bool by_line) {
   return a.name == b.name && a.module == b.module && a.inlined == b.inlined &&
          (!by_line || (a.line == b.line && a.file == b.file));
 }
 
 TreeNode& child_of(std::vector<TreeNode>& children, const Frame& frame, bool by_line) {
   const auto found = std::ranges::find_if(
-      children, [&](const TreeNode& child) { return is_same(child.frame, frame, by_line); });
+      children, [&](const TreeNode& child) { return is_same_frame(child.frame, frame, by_line); });
   if (found == children.end()) {
     children.push_back({.frame = frame, .root = {}, .visitors = {}, .children = {}});
     return children.back();

@@ -35,7 +35,7 @@ class Names {
 };
 
 /// Everything it gives is within the limits asked for, once `good()` is still true after it.
-class Reader : public bytes::Reader<> {
+class CodeMapReader : public bytes::Reader<> {
  public:
   using bytes::Reader<>::Reader;
 
@@ -80,7 +80,8 @@ void write(const Procedure& procedure, Names& names, Writer& to) {
   to.put_varint(static_cast<std::uint64_t>(procedure.source));
 }
 
-Procedure read_procedure(Reader& from, const std::vector<std::string>& names, const ModuleStructure& so_far) {
+Procedure read_procedure(CodeMapReader& from, const std::vector<std::string>& names,
+                         const ModuleStructure& so_far) {
   Procedure procedure;
   procedure.name = from.one_of(names);
   procedure.linkage = from.one_of(names);
@@ -105,7 +106,7 @@ void write(const Scope& scope, Names& names, Writer& to) {
 }
 
 /// Its parent is among those that stand before it.
-Scope read_scope(Reader& from, const std::vector<std::string>& names, const ModuleStructure& so_far) {
+Scope read_scope(CodeMapReader& from, const std::vector<std::string>& names, const ModuleStructure& so_far) {
   Scope scope;
   scope.kind = from.small() == 0 ? Scope::Kind::inlined : Scope::Kind::loop;
   scope.parent = from.index(so_far.scopes.size());
@@ -118,7 +119,7 @@ Scope read_scope(Reader& from, const std::vector<std::string>& names, const Modu
   return scope;
 }
 
-Point read_point(Reader& from, const ModuleStructure& so_far) {
+Point read_point(CodeMapReader& from, const ModuleStructure& so_far) {
   Point point;
   point.procedure = from.index(so_far.procedures.size());
   point.scope = from.index(so_far.scopes.size());
@@ -129,7 +130,7 @@ Point read_point(Reader& from, const ModuleStructure& so_far) {
 }
 
 /// False where they overlap or leave the address space.
-bool read_pieces(Reader& from, ModuleStructure& said, std::vector<Range>& pieces) {
+bool read_pieces(CodeMapReader& from, ModuleStructure& said, std::vector<Range>& pieces) {
   std::uint64_t end = 0;
   for (std::size_t left = from.count(); left > 0 && from.good(); --left) {
     const std::uint64_t low = end + from.get_varint(), size = from.get_varint();
@@ -175,7 +176,7 @@ std::vector<std::byte> encode(const CodeMap& map) {
 }
 
 std::optional<CodeMap> decode_code_map(std::span<const std::byte> bytes) {
-  Reader from(bytes);
+  CodeMapReader from(bytes);
   ModuleStructure said;
   std::vector<Range> pieces;
   said.files = from.strings();

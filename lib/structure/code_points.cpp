@@ -10,10 +10,10 @@
 namespace culprit::structure {
 namespace {
 
-constexpr std::size_t kLongest = 256;
+constexpr std::size_t kMostLetters = 256;
 constexpr std::uint64_t kLastCodePoint = 0x10FFFF;
-constexpr std::uint64_t kFarthest = kLastCodePoint * kLongest;
-constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700;
+constexpr std::uint64_t kFarthest = kLastCodePoint * kMostLetters;
+constexpr std::uint64_t kBase = 36, kLeastThreshold = 1, kMostThreshold = 26, kSkew = 38, kDamp = 700;
 
 /// The value of a digit in base 36.
 std::optional<std::uint64_t> digit_of(char letter) {
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text, std::uint64_t b
     if (!digit) return std::nullopt;
     number += *digit * weight;
     if (number > kFarthest) return std::nullopt;
-    const std::uint64_t threshold = k <= bias ? kLeast : std::min(k - bias, kMost);
+    const std::uint64_t threshold = k <= bias ? kLeastThreshold : std::min(k - bias, kMostThreshold);
     if (*digit < threshold) return number;
     weight *= kBase - threshold;
     if (weight > kFarthest) return std::nullopt;
@@ -44,8 +44,9 @@ std::uint64_t adapted_bias(std::uint64_t number, std::uint64_t count, bool first
   std::uint64_t delta = number / (first ? kDamp : 2);
   delta += delta / count;
   std::uint64_t bias = 0;
-  for (; delta > (kBase - kLeast) * kMost / 2; bias += kBase) delta /= kBase - kLeast;
-  return bias + (kBase - kLeast + 1) * delta / (delta + kSkew);
+  for (; delta > (kBase - kLeastThreshold) * kMostThreshold / 2; bias += kBase)
+    delta /= kBase - kLeastThreshold;
+  return bias + (kBase - kLeastThreshold + 1) * delta / (delta + kSkew);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ bool add_utf8(std::string& text, std::uint64_t code) {
 }
 
 std::optional<std::string> decode_punycode(std::string_view text) {
-  if (text.size() > kLongest) return std::nullopt;
+  if (text.size() > kMostLetters) return std::nullopt;
   std::u32string letters;
   if (const std::size_t end = text.rfind('_'); end != std::string_view::npos) {
     for (const char letter : text.substr(0, end)) letters += static_cast<unsigned char>(letter);

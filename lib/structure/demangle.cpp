@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLongestSymbol = 16384;
 
 /// A longer name nobody reads; the longest of Debian's largest libraries has 9 716 characters.
-constexpr std::size_t kLongestName = 16384;
+constexpr std::size_t kLongestDemangled = 16384;
 
 /// What the demangler does without writing doubles with each of these: at most this many bits.
 constexpr double kMostExpansionBits = 18;
@@ -86,7 +86,7 @@ struct TooLong {};
 
 void append(const char* text, std::size_t size, void* to) {
   auto& name = *static_cast<std::string*>(to);
-  if (name.size() + size > kLongestName) throw TooLong();
+  if (name.size() + size > kLongestDemangled) throw TooLong();
   name.append(text, size);
 }
 

@@ -57,9 +57,9 @@ Common read_common(EncodedBytes in) {
 }
 
 /// Walks the records of .eh_frame.
-class Reader {
+class FrameReader {
  public:
-  explicit Reader(const Module::Section& section) : section_(section) {}
+  explicit FrameReader(const Module::Section& section) : section_(section) {}
 
   std::vector<Frame> read() {
     std::size_t offset = 0;
@@ -136,7 +136,7 @@ Module::Section find_section(const Module& module) {
 
 Frames::Frames(const Module& module) {
   const Module::Section section = find_section(module);
-  frames_ = Reader(section).read();
+  frames_ = FrameReader(section).read();
   std::ranges::stable_sort(frames_, {}, [](const Frame& frame) { return frame.range.low; });
   const auto same = [](const Frame& a, const Frame& b) { return a.range.low == b.range.low; };
   frames_.erase(std::unique(frames_.begin(), frames_.end(), same), frames_.end());

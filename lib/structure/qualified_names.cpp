@@ -82,13 +82,13 @@ std::string QualifiedNames::qualify(Dwarf_Die procedure, std::string name) const
 namespace {
 
 /// Types nest this deep at most before they count as damaged (a loop of references).
-constexpr int kDeepest = 64;
+constexpr int kDeepestType = 64;
 /// So many entries are looked at for one procedure: references of damaged information lead anywhere.
-constexpr int kMostEntries = 4096;
+constexpr int kMostVisited = 4096;
 /// Of a unit, types are among the first.
 constexpr int kMostUnitEntries = 1 << 16;
 /// Longer lists say no more to anybody, and damaged information could make them as long as it likes.
-constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kLongestList = 4096;
 
 struct Spelling {
   std::string_view debug_information, demangled;
@@ -127,7 +127,7 @@ std::string built_in(Dwarf_Die type) {
 bool is_const_member(Dwarf_Die procedure) {
   Dwarf_Die child;
   if (dwarf_child(&procedure, &child) != 0) return false;
-  int entries = kMostEntries;
+  int entries = kMostVisited;
   do {
     if (dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
     if (dwarf_hasattr_integrate(&child, DW_AT_artificial) == 0) return false;
@@ -148,7 +148,7 @@ class Types {
   /// `declarator`: what stands where a name would stand.
   std::string spell(std::optional<Dwarf_Die> type, std::string declarator = {}, int depth = 0) {
     if (!type) return "void" + declarator;
-    if (depth > kDeepest || declarator.size() > kLongest || --entries_ < 0) return "?";
+    if (depth > kDeepestType || declarator.size() > kLongestList || --entries_ < 0) return "?";
     const std::optional<Dwarf_Die> inner = type_of(*type);
     const auto around = [&](std::string_view sign) {
       return spell(inner, std::string(sign) + declarator, depth + 1);
@@ -188,7 +188,7 @@ class Types {
     std::string text = "(";
     Dwarf_Die child;
     bool first = true;
-    for (bool more = dwarf_child(&of, &child) == 0; more && text.size() < kLongest && --entries_ > 0;
+    for (bool more = dwarf_child(&of, &child) == 0; more && text.size() < kLongestList && --entries_ > 0;
          more = dwarf_siblingof(&child, &child) == 0) {
       const int tag = dwarf_tag(&child);
       if (tag != DW_TAG_formal_parameter && tag != DW_TAG_unspecified_parameters) continue;
@@ -208,7 +208,7 @@ class Types {
 
   /// What is const in a definition alone is no part of the procedure's type.
   static std::optional<Dwarf_Die> unqualified(std::optional<Dwarf_Die> type) {
-    for (int i = 0; i < kDeepest && type; ++i) {
+    for (int i = 0; i < kDeepestType && type; ++i) {
       const int tag = dwarf_tag(&*type);
       if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type) break;
       type = type_of(*type);
@@ -251,7 +251,7 @@ class Types {
   }
 
   const QualifiedNames& names_;
-  int entries_ = kMostEntries;  ///< that may still be looked at
+  int entries_ = kMostVisited;  ///< that may still be looked at
 };
 
 }  // namespace

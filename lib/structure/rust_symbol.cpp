@@ -17,8 +17,8 @@
 namespace culprit::structure {
 namespace {
 
-constexpr unsigned kDeepest = 200;          // of productions in each other
-constexpr std::size_t kLongestName = 8192;  // nobody reads on
+constexpr unsigned kDeepestProduction = 200;    // of productions in each other
+constexpr std::size_t kLongestRustName = 8192;  // nobody reads on
 constexpr unsigned kMostSteps = 100'000;
 
 /// What is read is no symbol of Rust's, or more than we read.
@@ -45,9 +45,9 @@ struct Identifier {
   std::string name;
 };
 
-class Reader {
+class RustSymbolReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit RustSymbolReader(std::string_view text) : text_(text) {}
 
   std::string read() {
     path(true);
@@ -63,15 +63,15 @@ class Reader {
   /// One production within another.
   class Deeper {
    public:
-    explicit Deeper(Reader& reader) : reader_(reader) {
-      if (++reader_.depth_ > kDeepest || ++reader_.steps_ > kMostSteps) throw Refused();
+    explicit Deeper(RustSymbolReader& reader) : reader_(reader) {
+      if (++reader_.depth_ > kDeepestProduction || ++reader_.steps_ > kMostSteps) throw Refused();
     }
     ~Deeper() { --reader_.depth_; }
     Deeper(const Deeper&) = delete;
     Deeper& operator=(const Deeper&) = delete;
 
    private:
-    Reader& reader_;
+    RustSymbolReader& reader_;
   };
 
   char next() {
@@ -85,7 +85,7 @@ class Reader {
   }
   void write(std::string_view text) {
     if (!written_) return;
-    if (out_.size() + text.size() > kLongestName) throw Refused();
+    if (out_.size() + text.size() > kLongestRustName) throw Refused();
     out_ += text;
   }
   void write_number(std::uint64_t number) { write(std::to_string(number)); }
@@ -566,7 +566,7 @@ std::optional<std::string> demangle_rust(std::string_view symbol) {
   // Behind `_R` stands the number of a later version, of which there is none yet, or a path.
   if (symbol.size() < 3 || !symbol.starts_with("_R") || !is_upper(symbol[2])) return std::nullopt;
   try {
-    return Reader(symbol.substr(2)).read();
+    return RustSymbolReader(symbol.substr(2)).read();
   } catch (const Refused&) {
     return std::nullopt;
   }

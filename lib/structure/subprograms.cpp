@@ -13,7 +13,7 @@ namespace culprit::structure {
 namespace {
 
 /// Debug information nests this deep at most before it counts as damaged (real: below 50).
-constexpr int kDeepest = 400;
+constexpr int kDeepestEntry = 400;
 constexpr std::size_t kMostRanges = 1U << 20;
 
 const char* string_of(Dwarf_Die* die, unsigned attribute_name) {
@@ -65,7 +65,7 @@ std::uint32_t number_of(Dwarf_Die* die, unsigned attribute_name) {
 }
 
 /// Whether clang made this of an OpenMP region or task: what it says of it leads to no procedure.
-bool outlined(const std::string& readable) {
+bool is_openmp_region(const std::string& readable) {
   return readable.starts_with("[OpenMP");
 }
 
@@ -85,7 +85,7 @@ struct ProcedureAround {
     if (self.files.add(dwarf_decl_file(die)) != self.place.file) return DWARF_CB_OK;
     bool whole = false;
     std::string name = name_of(die, linkage_of(die), whole);
-    if (name.empty() || name.starts_with('.') || outlined(name)) return DWARF_CB_OK;
+    if (name.empty() || name.starts_with('.') || is_openmp_region(name)) return DWARF_CB_OK;
     self.line = begin;
     self.name = std::move(name);
     return DWARF_CB_OK;
@@ -105,7 +105,7 @@ class UnitWalk {
     const std::size_t first = out_.size();
     children(&unit, 0);
     for (std::size_t i = first; i < out_.size(); ++i) {
-      if (!outlined(out_[i].name)) continue;
+      if (!is_openmp_region(out_[i].name)) continue;
       ProcedureAround found{.files = files_, .place = out_[i].declared, .name = {}};
       dwarf_getfuncs(&unit, ProcedureAround::consider, &found, 0);
       out_[i].around = std::move(found.name);
@@ -135,7 +135,7 @@ class UnitWalk {
  private:
   void children(Dwarf_Die* parent, int depth) {
     Dwarf_Die die;
-    if (depth > kDeepest || dwarf_child(parent, &die) != 0) return;
+    if (depth > kDeepestEntry || dwarf_child(parent, &die) != 0) return;
     do {
       switch (dwarf_tag(&die)) {
         case DW_TAG_subprogram:
@@ -197,7 +197,7 @@ class UnitWalk {
   /// (Fortran), and classes with members of their own (lambdas).
   void scopes(Dwarf_Die* parent, std::size_t owner, std::uint32_t within, int depth) {
     Dwarf_Die die;
-    if (depth > kDeepest || dwarf_child(parent, &die) != 0) return;
+    if (depth > kDeepestEntry || dwarf_child(parent, &die) != 0) return;
     do {
       switch (dwarf_tag(&die)) {
         case DW_TAG_subprogram:
@@ -225,7 +225,7 @@ class UnitWalk {
     bool whole = false;
     std::string name = name_of(die, linkage_of(die), whole);
     // With debug information, clang puts a function of its own between an OpenMP region and its body.
-    const bool same = outlined(name) && outlined(out_[owner].name);
+    const bool same = is_openmp_region(name) && is_openmp_region(out_[owner].name);
     const Place called{call_file(number_of(die, DW_AT_call_file)), number_of(die, DW_AT_call_line)};
     const std::string& around = within == kNone ? out_[owner].name : out_[owner].inlined[within].name;
     const bool rest = name == around && called_where_declared(die, called);

@@ -63,7 +63,7 @@ enum : std::uint8_t {
   kBreg31 = 0x8f,
   kBregx = 0x92,
   kDerefSize = 0x94,
-  kNop = 0x96,
+  kNoOperation = 0x96,
 };
 
 std::uint64_t widen(std::int64_t value) noexcept {
@@ -164,7 +164,7 @@ class Evaluation {
       unary(operation);
     } else if (operation == kPlusUconst) {
       add(pop(), {.amount = cursor_.uleb()});
-    } else if (operation != kNop) {
+    } else if (operation != kNoOperation) {
       binary(operation);
     }
   }

@@ -2,8 +2,9 @@
 // quadratic. Inclusive figures count outermost instances alone.
 #include "views/callers.hpp"
 
+#include "views/frame.hpp"
+
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace culprit::views {
@@ -13,12 +14,6 @@ using database::ContextId;
 using database::ContextKind;
 using database::FlatId;
 using database::kNone;
-
-constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
-
-bool is_procedure(ContextKind kind) {
-  return kind == ContextKind::procedure || kind == ContextKind::inlined;
-}
 
 }  // namespace
 

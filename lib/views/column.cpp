@@ -5,20 +5,24 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace culprit::views {
 
-namespace {
-
-constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
-constexpr double kNsPerSecond = 1e9;
-
-bool same(std::string_view a, std::string_view b) {
+bool is_same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  return text;
+}
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
 
 std::string known_metrics(const database::Contents& experiment) {
   std::string names;
@@ -160,14 +164,14 @@ Column find_column(const database::Contents& experiment, std::string_view text,
   Column column;
   column.name = *name;
   column.role = role;
-  if (same(name->event, kImbalance)) {
+  if (is_same_name(name->event, kImbalance)) {
     column.blame = true;
     column.name.event = kImbalance;
     set_unit(column, "ns");
   } else {
     const auto found =
         std::find_if(experiment.metrics.begin(), experiment.metrics.end(),
-                     [&](const database::Metric& metric) { return same(metric.name, name->event); });
+                     [&](const database::Metric& metric) { return is_same_name(metric.name, name->event); });
     if (found == experiment.metrics.end()) {
       throw UnknownMetric("there is no metric '" + name->event + "' here (" +
                           spelling::did_you_mean(name->event, spelt_metrics(experiment)) +
@@ -194,12 +198,6 @@ double figure(const Column& column, std::span<const Blame> by_role, std::span<co
 }
 
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower(std::string_view text) {
   std::string result(text);

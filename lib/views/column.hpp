@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,14 @@
 #include <string_view>
 
 namespace culprit::views {
+
+/// A figure that does not exist.
+inline constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
+
+/// Of metrics and columns: whether they are one but for capital letters.
+bool is_same_name(std::string_view a, std::string_view b);
+/// Without spaces around it.
+std::string_view trim(std::string_view text);
 
 enum class Statistic : std::uint8_t { sum, mean, min, max, stddev, cv, count };
 

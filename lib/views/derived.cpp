@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 
 #include <muParser.h>
 
@@ -12,24 +11,12 @@ namespace {
 
 /// Definitions may come with a database, from anybody: one rests on another, and muParser on the stack.
 constexpr std::size_t kMostDefinitions = 128, kLongestFormula = 2048;
-constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 bool in_word(char c) {
   return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-bool same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
 }
 
 /// Reads a formula and gives every metric in it a variable.
@@ -77,7 +64,8 @@ class Translation {
     std::size_t longest = 0;
     const auto consider = [&](std::string_view name) {
       const bool whole = name.size() >= rest_.size() || !in_word(rest_[name.size()]);
-      if (name.size() > longest && whole && same(rest_.substr(0, name.size()), name)) longest = name.size();
+      if (name.size() > longest && whole && is_same_name(rest_.substr(0, name.size()), name))
+        longest = name.size();
     };
     for (const database::Metric& metric : experiment_.metrics) consider(metric.name);
     for (const Column& column : defined_) consider(column.title);
@@ -125,11 +113,12 @@ void check_name(const database::Contents& experiment, std::string_view name,
     throw BadDefinition("'" + std::string(name) +
                         "' is no name (write NAME=FORMULA, NAME of letters, digits and _)");
   }
-  const bool measured = same(name, kImbalance) ||
-                        std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
-                                    [&](const database::Metric& metric) { return same(metric.name, name); });
+  const bool measured =
+      is_same_name(name, kImbalance) ||
+      std::any_of(experiment.metrics.begin(), experiment.metrics.end(),
+                  [&](const database::Metric& metric) { return is_same_name(metric.name, name); });
   const bool again = std::any_of(defined.begin(), defined.end(),
-                                 [&](const Column& column) { return same(column.title, name); });
+                                 [&](const Column& column) { return is_same_name(column.title, name); });
   if (measured || again)
     throw BadDefinition("'" + std::string(name) + "' is a metric already (choose another name)");
 }
@@ -206,7 +195,7 @@ std::vector<Column> define_columns(const database::Contents& experiment,
 Column find_column(const database::Contents& experiment, std::string_view text,
                    std::optional<std::uint32_t> role, std::span<const Column> defined) {
   for (const Column& column : defined) {
-    if (same(column.title, trim(text))) return column;
+    if (is_same_name(column.title, trim(text))) return column;
   }
   return find_column(experiment, text, role);
 }

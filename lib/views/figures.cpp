@@ -7,7 +7,6 @@
 #include "views/rank_list.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace culprit::views {
@@ -16,8 +15,6 @@ namespace {
 
 using database::ContextId;
 using database::FlatId;
-
-constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 

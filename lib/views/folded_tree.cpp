@@ -18,8 +18,8 @@ bool is_scope(ContextKind kind) {
 }
 
 /// What makes two scopes below the same one the same.
-using Identity = std::tuple<std::uint32_t, ContextKind, database::StringId, database::StringId,
-                            database::StringId, std::uint32_t>;
+using ScopeIdentity = std::tuple<std::uint32_t, ContextKind, database::StringId, database::StringId,
+                                 database::StringId, std::uint32_t>;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ FoldedTree::FoldedTree(const Figures& figures, Column column) : figures_(figures
   column.divisor = 1;
   Column inclusive = column;
   inclusive.name.inclusive = true;
-  std::map<Identity, std::uint32_t> known;
+  std::map<ScopeIdentity, std::uint32_t> known;
   scope_of_.assign(experiment.contexts.size(), database::kNone);
   for (ContextId id = 0; id < experiment.contexts.size(); ++id) {
     const Context& context = experiment.contexts[id];
@@ -38,7 +38,8 @@ FoldedTree::FoldedTree(const Figures& figures, Column column) : figures_(figures
       scope_of_[id] = parent;
       continue;
     }
-    const Identity identity{parent, context.kind, context.name, context.file, context.module, context.line};
+    const ScopeIdentity identity{parent,       context.kind,   context.name,
+                                 context.file, context.module, context.line};
     const auto [found, added] = known.try_emplace(identity, static_cast<std::uint32_t>(scopes_.size()));
     const std::uint32_t scope = scope_of_[id] = found->second;
     if (added) {

@@ -3,6 +3,8 @@
 // children; procedures with very much below them are not folded.
 #include "views/folding.hpp"
 
+#include "views/frame.hpp"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,10 +19,6 @@ using database::kNone;
 
 constexpr NodeId kLargestFolded =
     200'000;  // nodes below a procedure: to look at them takes some milliseconds
-
-bool is_procedure(ContextKind kind) {
-  return kind == ContextKind::procedure || kind == ContextKind::inlined;
-}
 
 bool lies_in_procedure(ContextKind kind) {
   return kind == ContextKind::loop || kind == ContextKind::call || kind == ContextKind::statement;
@@ -46,10 +44,10 @@ bool is_same(const Frame& one, const Frame& other) {
 }
 
 /// What makes rows below the parts of one row the same.
-using Identity = std::tuple<ContextKind, bool, std::string_view, std::string_view, std::uint32_t,
-                            std::string_view, std::string_view, std::uint32_t>;
+using RowIdentity = std::tuple<ContextKind, bool, std::string_view, std::string_view, std::uint32_t,
+                               std::string_view, std::string_view, std::uint32_t>;
 
-Identity identity_of(const View& view, const VisibleNode& row) {
+RowIdentity identity_of(const View& view, const VisibleNode& row) {
   const Frame frame = view.frame(row.node);
   const Frame call = row.call ? view.frame(*row.call) : Frame{};
   const bool wait = (view.flags(row.node) & database::kFrontier) != 0;
@@ -80,7 +78,7 @@ class Folding {
 
   /// Rows that are the same become one, at the place of the first.
   void merge(std::vector<VisibleNode>& rows) const {
-    std::map<Identity, std::size_t> known;
+    std::map<RowIdentity, std::size_t> known;
     std::vector<VisibleNode> merged;
     std::vector<std::vector<NodeId>> nodes;
     for (const VisibleNode& row : rows) {

@@ -21,6 +21,11 @@ struct Frame {
 Frame frame_of(const database::Contents& experiment, const database::Context& context);
 Frame frame_of(const database::Contents& experiment, const database::FlatScope& scope);
 
+/// As users think of it: inlined ones are procedures.
+constexpr bool is_procedure(database::ContextKind kind) {
+  return kind == database::ContextKind::procedure || kind == database::ContextKind::inlined;
+}
+
 /// The kind as JSON names it: `root`, `thread-root`, `partial`, … `statement`.
 std::string_view kind_name(database::ContextKind kind);
 

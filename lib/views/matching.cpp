@@ -2,6 +2,7 @@
 // then by name alone, loops by alignment, renamed procedures by what they contain.
 #include "views/matching.hpp"
 
+#include "views/frame.hpp"
 #include "views/similarity.hpp"
 
 #include <algorithm>
@@ -25,10 +26,6 @@ constexpr double kLevelShare = 0.5;
 
 /// Procedures per scope and run among which renamed ones are looked for; those with the most time first.
 constexpr std::size_t kRenameCandidates = 64;
-
-bool is_procedure(ContextKind kind) {
-  return kind == ContextKind::procedure || kind == ContextKind::inlined;
-}
 
 /// One of the two runs.
 struct Side {

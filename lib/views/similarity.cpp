@@ -2,6 +2,8 @@
 // them.
 #include "views/similarity.hpp"
 
+#include "views/frame.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -12,10 +14,6 @@ namespace culprit::views {
 namespace {
 
 using database::ContextKind;
-
-bool is_procedure(ContextKind kind) {
-  return kind == ContextKind::procedure || kind == ContextKind::inlined;
-}
 
 void sort_and_unite(std::vector<std::uint64_t>& hashes) {
   std::sort(hashes.begin(), hashes.end());

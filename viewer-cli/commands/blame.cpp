@@ -19,7 +19,7 @@ using database::ContextId;
 
 constexpr std::size_t kParagraphIndent = 4;
 constexpr std::size_t kAmount = 8, kShare = 5;  // columns
-constexpr std::size_t kPlacesListed = 50;             // nobody reads on, and who waits costs a look at each thread
+constexpr std::size_t kPlacesListed = 50;       // nobody reads on, and who waits costs a look at each thread
 
 std::string paragraph(const std::string& text, const Screen& screen) {
   return std::string(kParagraphIndent, ' ') + wrap(text, screen.width, kParagraphIndent, kParagraphIndent);

@@ -16,7 +16,6 @@
 namespace culprit::viewer {
 namespace {
 
-
 /// One of the two runs, as the command line asks for it.
 struct Side {
   views::Column column;
@@ -88,7 +87,7 @@ std::vector<views::NodeId> rows_of(const views::Compared& view, const views::Sho
 }
 
 const Table::Columns kDiffColumns = {{"path"},  {"kind", Table::In::csv}, {"a"}, {"b"}, {"change"},
-                                 {"ratio"}, {"scaling_loss"}};
+                                     {"ratio"}, {"scaling_loss"}};
 
 Table::Row row_of(const views::Compared& view, views::NodeId node, views::Scaling scaling) {
   const views::ComparedScope& scope = view.compared(node);

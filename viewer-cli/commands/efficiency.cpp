@@ -20,7 +20,6 @@ namespace {
 
 using database::ContextId;
 
-
 /// By time lines.
 Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
   Efficiency result{.parallel = trace.parallel,

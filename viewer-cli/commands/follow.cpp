@@ -31,14 +31,14 @@ struct StateWords {
   const char *one, *many;
 };
 constexpr std::array kStateWords = {StateWords{State::work, "works", "work"},
-                               StateWords{State::wait, "waits", "wait"},
-                               StateWords{State::io, "reads or writes", "read or write"},
-                               StateWords{State::asleep, "sleeps", "sleep"},
-                               StateWords{State::no_processor, "has no processor", "have no processor"},
-                               StateWords{State::silent, "is silent", "are silent"},
-                               StateWords{State::not_sampled, "is not sampled", "are not sampled"},
-                               StateWords{State::died, "has died", "have died"},
-                               StateWords{State::ended, "has ended", "have ended"}};
+                                    StateWords{State::wait, "waits", "wait"},
+                                    StateWords{State::io, "reads or writes", "read or write"},
+                                    StateWords{State::asleep, "sleeps", "sleep"},
+                                    StateWords{State::no_processor, "has no processor", "have no processor"},
+                                    StateWords{State::silent, "is silent", "are silent"},
+                                    StateWords{State::not_sampled, "is not sampled", "are not sampled"},
+                                    StateWords{State::died, "has died", "have died"},
+                                    StateWords{State::ended, "has ended", "have ended"}};
 
 Json shares_json(const std::array<double, follow::kShares>& share) {
   Json shares = Json::object();
@@ -111,9 +111,9 @@ void await_run(follow::Follower& follower, const std::string& directory) {
       if (error || std::chrono::steady_clock::now() >= end) throw;
     }
     if (std::chrono::steady_clock::now() >= end)
-      throw std::runtime_error(
-          fmt::format("follow: {}: {} after {} s (start the job with hpcrun-lite -o DIR, and give DIR)",
-                      directory, there ? "holds no measurement" : "does not exist", kPatienceForStart.count()));
+      throw std::runtime_error(fmt::format(
+          "follow: {}: {} after {} s (start the job with hpcrun-lite -o DIR, and give DIR)", directory,
+          there ? "holds no measurement" : "does not exist", kPatienceForStart.count()));
     if (!told) print::complain("viewer-cli", "follow: " + directory + ": waiting for the first process");
     told = true;
     std::this_thread::sleep_for(kBetweenTries);

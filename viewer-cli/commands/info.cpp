@@ -64,8 +64,7 @@ class Info {
       hosts += " and " + std::to_string(run.hosts.size() - kHostsListed) + " more";
     line("hosts", hosts);
     line("start", date(run.start_realtime_ns));
-    line("duration",
-         duration(static_cast<double>(run.duration_ns) / kNsPerSecond, screen_.unicode));
+    line("duration", duration(static_cast<double>(run.duration_ns) / kNsPerSecond, screen_.unicode));
     line("MPI", run.mpi.empty() ? "none" : run.mpi);
     line("run id", run.run_id);
   }

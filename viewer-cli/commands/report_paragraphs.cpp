@@ -192,8 +192,8 @@ class Report {
           (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
-    std::string text =
-        link(share(diagnosis_.idle_share()) + " of the run is waiting", PlaceKind::waiting) + " (" + amount + ")";
+    std::string text = link(share(diagnosis_.idle_share()) + " of the run is waiting", PlaceKind::waiting) +
+                       " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
@@ -260,12 +260,14 @@ class Report {
       case VerdictKind::uneven_intermittent:
       case VerdictKind::serial:
         if (!experiment_.suspects().empty())
-          return {.kind = PlaceKind::context, .scope = scope_of_name(experiment_, experiment_.suspects().front())};
+          return {.kind = PlaceKind::context,
+                  .scope = scope_of_name(experiment_, experiment_.suspects().front())};
         break;
       case VerdictKind::messages:
         return {.kind = PlaceKind::communication};
       case VerdictKind::healthy:
-        if (!diagnosis_.work.empty()) return {.kind = PlaceKind::flat, .scope = diagnosis_.work.front().scope};
+        if (!diagnosis_.work.empty())
+          return {.kind = PlaceKind::flat, .scope = diagnosis_.work.front().scope};
         break;
       default:
         break;

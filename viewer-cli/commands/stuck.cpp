@@ -20,7 +20,7 @@ namespace culprit::viewer {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
-constexpr int kMostLooksAgain = 10;         ///< where some processes write rarely, or do not live any more
+constexpr int kMostLooksAgain = 10;    ///< where some processes write rarely, or do not live any more
 constexpr std::size_t kMostRows = 16;  ///< one for each thread; of more, those that are alike share one
 constexpr std::size_t kProblemsListed = 20;
 

@@ -173,7 +173,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   CriticalSections sections;
   for (const Wait& wait : experiment.waits()) {
     const WaitKey key{wait.pattern, wait.exact, paths.number(wait.context),
-                  options.by_rank ? wait.location : kNone};
+                      options.by_rank ? wait.location : kNone};
     RowGroup& group = groups[key];
     if (group.ns == 0) group.context = wait.context;
     group.ns += wait.ns;

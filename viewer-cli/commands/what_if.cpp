@@ -36,7 +36,6 @@ using database::ContextId;
 using ChangeKind = merge::WhatIfChange::Kind;
 using Wait = merge::WhatIfAnswer::Wait;
 
-
 /// Contexts of MPI, whose calls keep their own cost.
 bool is_communication(const database::Contents& experiment, ContextId context) {
   return (experiment.contexts[context].flags & (database::kFrontier | database::kInWait)) != 0;
@@ -300,11 +299,12 @@ merge::WhatIfQuestion what_if_question(const views::Source& source, const Invoca
     question.changes.push_back({.kind = ChangeKind::remove, .where = find_code(figures, path)});
   for (const std::string& text : invocation.sped_up) {
     const auto [path, factor] = parse_speedup(text);
-    question.changes.push_back({.kind = ChangeKind::speed_up, .factor = factor, .where = find_code(figures, path)});
+    question.changes.push_back(
+        {.kind = ChangeKind::speed_up, .factor = factor, .where = find_code(figures, path)});
   }
   for (const std::string& path : invocation.balanced)
-    question.changes.push_back(
-        {.kind = invocation.each ? ChangeKind::even_out : ChangeKind::balance, .where = find_code(figures, path)});
+    question.changes.push_back({.kind = invocation.each ? ChangeKind::even_out : ChangeKind::balance,
+                                .where = find_code(figures, path)});
   check_apart(question, invocation);
   constexpr std::size_t kMost = 200;
   if (question.changes.size() > kMost) throw UsageError("what-if: more than 200 changes (give fewer)");

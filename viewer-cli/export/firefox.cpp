@@ -140,7 +140,10 @@ class StackTables {
     const auto found =
         functions_.try_emplace(function, static_cast<std::uint32_t>(functions_in_order_.size())).first;
     if (found->second == functions_in_order_.size()) functions_in_order_.push_back(function);
-    const StackCategory::Number category = (scope.flags & (database::kInWait | database::kFrontier)) != 0 ? StackCategory::waiting : (scope.flags & database::kRunTime) != 0                      ? StackCategory::run_time : StackCategory::code;
+    const StackCategory::Number category = (scope.flags & (database::kInWait | database::kFrontier)) != 0
+                                               ? StackCategory::waiting
+                                           : (scope.flags & database::kRunTime) != 0 ? StackCategory::run_time
+                                                                                     : StackCategory::code;
     stacks_.push_back({.prefix = prefix, .function = found->second, .line = line, .category = category});
     return static_cast<std::uint32_t>(stacks_.size() - 1);
   }
@@ -356,7 +359,9 @@ class ProfileWriter {
     out_ << ',';
     column(out_, "phase", count, [&](std::size_t i) { return markers[i].is_wait ? 1 : 0; });
     out_ << ',';
-    column(out_, "category", count, [&](std::size_t i) { return int{markers[i].is_wait ? StackCategory::waiting : StackCategory::other}; });
+    column(out_, "category", count, [&](std::size_t i) {
+      return int{markers[i].is_wait ? StackCategory::waiting : StackCategory::other};
+    });
     out_ << ",\n";
     column(out_, "data", count, [&](std::size_t i) { return data_of(markers[i], lines); });
     out_ << "},\n";

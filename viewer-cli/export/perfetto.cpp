@@ -143,7 +143,8 @@ class TrackWriter final : public merge::LineEvents {
       ended_.erase(ended_.begin());
     }
     for (const Ended& each : due) {
-      perfetto::TrackEvent& event = begin(each.ns, perfetto::TrackEvent::TYPE_INSTANT, TrackCategory::waiting);
+      perfetto::TrackEvent& event =
+          begin(each.ns, perfetto::TrackEvent::TYPE_INSTANT, TrackCategory::waiting);
       event.set_name_iid(name(std::string(metrics::name_of(each.wait.pattern)) + " ended"));
       event.add_terminating_flow_ids(each.wait.arrow);
       describe_cause(event, each.wait);
@@ -151,7 +152,8 @@ class TrackWriter final : public merge::LineEvents {
     }
   }
 
-  perfetto::TrackEvent& begin(std::uint64_t ns, perfetto::TrackEvent::Type type, TrackCategory::Number category) {
+  perfetto::TrackEvent& begin(std::uint64_t ns, perfetto::TrackEvent::Type type,
+                              TrackCategory::Number category) {
     if (!ended_.empty() && ended_.front().ns <= ns) write_ends(ns);
     packet_.Clear();
     last_ns_ = std::max(last_ns_, ns);

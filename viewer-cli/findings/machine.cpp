@@ -19,7 +19,7 @@ using database::MachineSuspect;
 
 constexpr std::size_t kFewHosts = 3;
 constexpr std::uint64_t kManyOthers = 500;  // thousandths of a processor
-constexpr double kNotableEffect = 0.05;       // of the idleness: what the machine explains
+constexpr double kNotableEffect = 0.05;     // of the idleness: what the machine explains
 
 /// Thousandths, with a decimal where there is one.
 std::string thousandths(std::uint64_t value) {

@@ -15,8 +15,8 @@ namespace {
 
 using database::Variation;
 
-constexpr std::size_t kRowsDrawn = 32;  // ranks; more share a line
-constexpr std::size_t kRanksWidth = 14;      // columns for `ranks 123-456  `
+constexpr std::size_t kRowsDrawn = 32;   // ranks; more share a line
+constexpr std::size_t kRanksWidth = 14;  // columns for `ranks 123-456  `
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 
@@ -134,7 +134,8 @@ const char* segment_name(const database::Contents& experiment, const Variation& 
 
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Variation& variation, const SegmentFigures& figures) {
-  const Picture picture(variation, figures.values, screen.width > kRanksWidth + 10 ? screen.width - kRanksWidth : 10,
+  const Picture picture(variation, figures.values,
+                        screen.width > kRanksWidth + 10 ? screen.width - kRanksWidth : 10,
                         !line_up(variation) && have_begins(variation));
   std::size_t row = 0;
   for (std::size_t line = 0; line < picture.lines(); ++line) {

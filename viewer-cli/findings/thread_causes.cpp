@@ -23,10 +23,10 @@ namespace {
 using database::ContextId;
 using database::ContextKind;
 
-constexpr double kGoodPart = 0.1;       // of what is caused in all: what is named by itself
-constexpr double kRest = 0.2;           // of that: what is left to a caller, that is worth a place
-constexpr double kOwnPart = 0.8;        // of a procedure's time: it is its caller's own
-constexpr double kSerial = 0.75;        // of the other threads: all idle but for what teams cost
+constexpr double kGoodPart = 0.1;  // of what is caused in all: what is named by itself
+constexpr double kRest = 0.2;      // of that: what is left to a caller, that is worth a place
+constexpr double kOwnPart = 0.8;   // of a procedure's time: it is its caller's own
+constexpr double kSerial = 0.75;   // of the other threads: all idle but for what teams cost
 constexpr std::size_t kNamed = 2;
 
 /// The sum over roles of what is counted at no place in particular.

@@ -31,8 +31,8 @@ constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 class VerdictWords {
  public:
   /// `threads`: what to say of idle threads beside how long they are.
-  VerdictWords(const database::Contents& experiment, const Diagnosis& diagnosis, const MeasuredLosses& measured,
-        std::string threads, std::size_t width, bool unicode)
+  VerdictWords(const database::Contents& experiment, const Diagnosis& diagnosis,
+               const MeasuredLosses& measured, std::string threads, std::size_t width, bool unicode)
       : experiment_(experiment),
         threads_(std::move(threads)),
         diagnosis_(diagnosis),
@@ -209,11 +209,11 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
     for (const std::string& phrase : thread_cause_phrases(figures, diagnosis.total_s, width, unicode))
       threads += ' ' + phrase;
   }
-  return {
-      .kind = kind,
-      .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode).text(kind),
-      .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
-      .losses = measured.losses};
+  return {.kind = kind,
+          .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode)
+                      .text(kind),
+          .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
+          .losses = measured.losses};
 }
 
 }  // namespace culprit::viewer

@@ -211,9 +211,9 @@ void write_own_changes(std::ostream& out, const Screen& screen, const views::Dif
     if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * columns_of.whole()) break;
     const std::string amount = with_sign(columns_of.scale().write(own.change));
     const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
-    lines.push_back(
-        "  " + align_right(amount, width) + ' ' + columns_of.scale().unit + "  " +
-        shorten_middle(code_text(difference, own.scope), screen.width - width - kColumnGap - 5, screen.unicode));
+    lines.push_back("  " + align_right(amount, width) + ' ' + columns_of.scale().unit + "  " +
+                    shorten_middle(code_text(difference, own.scope), screen.width - width - kColumnGap - 5,
+                                   screen.unicode));
   }
   if (lines.empty()) return;
   out << screen.bold("What changed most itself") << '\n';

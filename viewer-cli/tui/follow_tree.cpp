@@ -8,8 +8,8 @@
 namespace culprit::viewer::tui {
 namespace {
 
-constexpr double kOpenByItself = 0.1;      ///< nodes with such a share are open by themselves
-constexpr double kShown = 0.001;  ///< others are left out, in the interval and in the run so far
+constexpr double kOpenByItself = 0.1;  ///< nodes with such a share are open by themselves
+constexpr double kShown = 0.001;       ///< others are left out, in the interval and in the run so far
 
 std::string label(const follow::LiveTree& tree, const follow::LiveTree::Node& node) {
   const follow::Code& code = tree.code();

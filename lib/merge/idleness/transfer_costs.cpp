@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kFirstCollective = std::uint64_t{1} << 32;
 
 /// Sums on their way; `what` is a class of cost, or one of these.
-constexpr std::uint64_t kSent = ~std::uint64_t{0}, kReceived = kSent - 1;
+constexpr std::uint64_t kSentSum = ~std::uint64_t{0}, kReceivedSum = kSentSum - 1;
 struct Sum {
   std::uint64_t family, size_class, what, amount;
 };
@@ -43,8 +43,8 @@ void TransferCosts::add(const measurement::Measurement& file) {
 void TransferCosts::agree(exchange::Communicator& comm) {
   std::vector<Sum> sums;
   for (const auto& [kind, calls] : calls_) {
-    sums.push_back({kind.first, kind.second, kSent, calls.sent});
-    sums.push_back({kind.first, kind.second, kReceived, calls.received});
+    sums.push_back({kind.first, kind.second, kSentSum, calls.sent});
+    sums.push_back({kind.first, kind.second, kReceivedSum, calls.received});
     for (const auto& [cost, count] : calls.by_cost) sums.push_back({kind.first, kind.second, cost, count});
   }
   cct::MessageWriter mine;
@@ -71,9 +71,9 @@ void TransferCosts::agree(exchange::Communicator& comm) {
   calls_.clear();
   for (const Sum& sum : reader.values<Sum>()) {
     Calls& calls = calls_[{sum.family, static_cast<std::uint32_t>(sum.size_class)}];
-    if (sum.what == kSent) {
+    if (sum.what == kSentSum) {
       calls.sent += sum.amount;
-    } else if (sum.what == kReceived) {
+    } else if (sum.what == kReceivedSum) {
       calls.received += sum.amount;
     } else {
       calls.by_cost[sum.what] += sum.amount;

@@ -18,7 +18,7 @@ using measurement::Epoch;
 using measurement::EpochKind;
 using measurement::Stretch;
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kUnset = UINT32_MAX;
 /// Gaps with less, in periods, are joined: to scale one sample by what it happened to be is worse than not
 /// to. Of a call that is known anyway, whatever it was.
 constexpr std::uint64_t kRare = 4;
@@ -35,14 +35,14 @@ std::uint64_t rounded(double ns) {
 void Calibration::find_strata(const measurement::ThreadProfile& thread) {
   strata_.clear();
   apart_.clear();
-  call_of_.assign(thread.nodes.size(), kNone);
-  gap_of_.assign(thread.nodes.size(), kNone);
+  call_of_.assign(thread.nodes.size(), kUnset);
+  gap_of_.assign(thread.nodes.size(), kUnset);
   for (const Epoch& epoch : thread.epochs) {
     if (epoch.kind == EpochKind::stretch_samples) apart_.push_back(epoch);
     if (epoch.kind != EpochKind::waiting_call && epoch.kind != EpochKind::gap) continue;
     const bool gap = epoch.kind == EpochKind::gap;
     std::uint32_t& stratum = (gap ? gap_of_ : call_of_)[epoch.node];
-    if (stratum == kNone) {
+    if (stratum == kUnset) {
       stratum = static_cast<std::uint32_t>(strata_.size());
       strata_.push_back({.node = epoch.node, .gap = gap});
     }
@@ -62,15 +62,15 @@ void Calibration::find_samples_calls(const measurement::ThreadProfile& thread) {
     return std::tuple(at.parent, at.frame.module, at.frame.offset);
   };
   for (cct::NodeId node = 1; node < thread.nodes.size(); ++node) {
-    if (call_of_[node] == kNone) continue;
+    if (call_of_[node] == kUnset) continue;
     calls.emplace(key(node), call_of_[node]);
     has_calls[thread.nodes[node].parent] = true;
   }
   for (cct::NodeId node = 1; node < thread.nodes.size(); ++node) {
     const cct::NodeId parent = thread.nodes[node].parent;
-    if (call_of_[node] != kNone) continue;
+    if (call_of_[node] != kUnset) continue;
     call_of_[node] = call_of_[parent];
-    if (call_of_[node] != kNone || !has_calls[parent]) continue;
+    if (call_of_[node] != kUnset || !has_calls[parent]) continue;
     const auto twin = calls.find(key(node));
     if (twin != calls.end()) call_of_[node] = twin->second;
   }
@@ -78,7 +78,7 @@ void Calibration::find_samples_calls(const measurement::ThreadProfile& thread) {
 
 void Calibration::add_piece(std::uint32_t cell, cct::NodeId node, Stretch stretch, std::uint64_t ns,
                             std::uint64_t weight_sq, std::uint64_t blocked) {
-  std::uint32_t stratum = kNone;
+  std::uint32_t stratum = kUnset;
   if (stretch.is_gap()) {
     stratum = gap_of_[stretch.after()];
   } else if (stretch.code == Stretch::kInCall) {
@@ -86,7 +86,7 @@ void Calibration::add_piece(std::uint32_t cell, cct::NodeId node, Stretch stretc
   }
   pieces_.push_back(
       {.cell = cell, .node = node, .stratum = stratum, .ns = ns, .weight_sq = weight_sq, .blocked = blocked});
-  if (stratum == kNone) return;
+  if (stratum == kUnset) return;
   strata_[stratum].sampled_ns += ns;
   strata_[stratum].weight_sq += weight_sq + blocked;
 }
@@ -96,7 +96,7 @@ void Calibration::find_pieces(const measurement::ThreadProfile& thread) {
   auto apart = apart_.begin();
   for (cct::NodeId node = 0; node < thread.nodes.size(); ++node) {
     const std::uint32_t index = thread.cell[node];
-    Cell rest = index == kNone ? Cell{} : thread.cells[index];
+    Cell rest = index == kUnset ? Cell{} : thread.cells[index];
     for (; apart != apart_.end() && apart->node == node; ++apart) {
       const std::uint64_t ns = std::min(apart->total_ns, rest.time_ns);
       const auto weight_sq =
@@ -119,33 +119,33 @@ void Calibration::join(std::uint32_t stratum, std::uint32_t into) {
 /// Gaps with few samples become one; if these are still few, together with the next larger gap, so that no
 /// time is lost.
 void Calibration::join_rare(std::uint64_t period_ns) {
-  std::uint32_t rare = kNone, next = kNone;
+  std::uint32_t rare = kUnset, next = kUnset;
   joined_.resize(strata_.size());
   for (std::uint32_t i = 0; i < strata_.size(); ++i) {
     joined_[i] = i;
     if (!strata_[i].gap) continue;
     if (strata_[i].sampled_ns >= kRare * period_ns) {
-      if (next == kNone || strata_[i].sampled_ns < strata_[next].sampled_ns) next = i;
-    } else if (rare == kNone) {
+      if (next == kUnset || strata_[i].sampled_ns < strata_[next].sampled_ns) next = i;
+    } else if (rare == kUnset) {
       rare = i;
     } else {
       join(i, rare);
     }
   }
-  if (rare != kNone && next != kNone && strata_[rare].sampled_ns < kRare * period_ns) join(rare, next);
+  if (rare != kUnset && next != kUnset && strata_[rare].sampled_ns < kRare * period_ns) join(rare, next);
 }
 
 void Calibration::find_scales(std::uint64_t period_ns) {
   for (std::uint32_t i = 0; i < strata_.size(); ++i) {
     Stratum& stratum = strata_[i];
-    stratum.exact_gap = kNone;
+    stratum.exact_gap = kUnset;
     if (joined_[i] != i || (stratum.gap && stratum.sampled_ns == 0)) continue;
     const auto known = static_cast<double>(stratum.known_ns);
     const auto sampled = static_cast<double>(stratum.sampled_ns);
     const auto period = static_cast<double>(period_ns);
     const double error = std::sqrt(std::max(static_cast<double>(stratum.weight_sq), known / period));
     if (std::abs(known - sampled) > period * (kDoubt * error + kEnds)) {
-      joined_[i] = kNone;
+      joined_[i] = kUnset;
       continue;
     }
     if (stratum.sampled_ns == 0) {
@@ -167,11 +167,11 @@ void Calibration::scale_cells() {
     for (; i < pieces_.size() && pieces_[i].cell == pieces_[first].cell; ++i) {
       const Piece& piece = pieces_[i];
       std::uint32_t stratum = piece.stratum;
-      while (stratum != kNone && joined_[stratum] != stratum) stratum = joined_[stratum];
-      time += static_cast<double>(piece.ns) * (stratum == kNone ? 1 : strata_[stratum].scale);
-      if (stratum == kNone) continue;
+      while (stratum != kUnset && joined_[stratum] != stratum) stratum = joined_[stratum];
+      time += static_cast<double>(piece.ns) * (stratum == kUnset ? 1 : strata_[stratum].scale);
+      if (stratum == kUnset) continue;
       const std::uint32_t gap = strata_[stratum].exact_gap;
-      if (gap != kNone) {
+      if (gap != kUnset) {
         sampled_.push_back({.node = piece.node, .gap = gap, .ns = piece.ns});
       } else if (!strata_[stratum].gap) {  // whoever waits has all of the call: it does not vary by sampling
         cell.weight_sq -= piece.weight_sq;

@@ -16,7 +16,8 @@ using waits::Pattern;
 // Metrics are numbered: the patterns, then these.
 constexpr std::uint32_t kDirect = waits::kPatterns, kIndirect = kDirect + 1, kShortTerm = kIndirect + 1,
                         kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1, kCalls = kCritical + 1,
-                        kSent = kCalls + 1, kReceived = kSent + 1, kMetrics = kReceived + 1;
+                        kBytesSent = kCalls + 1, kBytesReceived = kBytesSent + 1,
+                        kMetrics = kBytesReceived + 1;
 constexpr const char* kDirectName = "direct-wait";
 constexpr const char* kIndirectName = "indirect-wait";
 constexpr const char* kShortTermName = "delay-cost-short";
@@ -40,9 +41,9 @@ std::string name_of_metric(std::uint32_t metric) {
       return kCriticalName;
     case kCalls:
       return kCallsName;
-    case kSent:
+    case kBytesSent:
       return kSentName;
-    case kReceived:
+    case kBytesReceived:
       return kReceivedName;
     default:
       return std::string(waits::name_of(static_cast<Pattern>(metric)));
@@ -154,8 +155,8 @@ void TraceValueCollector::add_calls(waits::Location location, database::ContextI
                                     std::uint64_t calls, std::uint64_t bytes_sent,
                                     std::uint64_t bytes_received) {
   add(location, context, kCalls, calls);
-  add(location, context, kSent, bytes_sent);
-  add(location, context, kReceived, bytes_received);
+  add(location, context, kBytesSent, bytes_sent);
+  add(location, context, kBytesReceived, bytes_received);
 }
 
 TraceValues TraceValueCollector::take(exchange::Communicator& comm) {

@@ -18,10 +18,9 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr double kOfLine = 0.02;    // of a line's time: chains that distinguish kinds take as much
-constexpr double kSamples = 30;     // and as many samples: less would show by chance
-constexpr double kRuns = 0.25;      // of what a chain takes where it runs
-constexpr double kSignificant = 2;  // standard errors
+constexpr double kOfLine = 0.02;  // of a line's time: chains that distinguish kinds take as much
+constexpr double kSamples = 30;   // and as many samples: less would show by chance
+constexpr double kRuns = 0.25;    // of what a chain takes where it runs
 
 /// A chain on the lines of one rank of the analysis.
 struct ChainSum {

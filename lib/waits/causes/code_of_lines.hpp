@@ -12,6 +12,8 @@
 
 namespace culprit::waits {
 
+inline constexpr double kSignificant = 2;  ///< standard errors: less may be chance
+
 /// Which code the time lines ran over the whole run, and for how long, by samples: what distinguishes ranks
 /// that run different code, and in which code a rank takes longer than others that run it (docs/algorithms.md
 /// 8). The same for any number of ranks of the analysis.

@@ -12,7 +12,7 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kNothingBefore = ~std::uint64_t{0};
 
 /// A classified line's calls, one after the other, while no other sequence is used.
 class CallsInOrder {
@@ -47,7 +47,7 @@ void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
   const bool synced = interval.first > 0;
   CallsInOrder calls(line.events, synced ? interval.first - 1 : 0);
   Adding to = adding();
-  std::uint64_t before_ns = kNever;
+  std::uint64_t before_ns = kNothingBefore;
   if (synced) {
     const Event& event = calls.next();
     if (interval.synced_as != SyncedAs::leaving) add_call(to, event, all_.synced());

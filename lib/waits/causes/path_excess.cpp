@@ -24,12 +24,11 @@ namespace culprit::waits {
 namespace {
 
 constexpr std::size_t kSides = 2;
-constexpr std::size_t kNone = ~std::size_t{0};
-constexpr double kSignificant = 2;  // standard errors
+constexpr std::size_t kNoScope = ~std::size_t{0};
 
 /// A chain of procedures, or a leaf: a chain's own code, an MPI call, or a gap without samples.
 struct Scope {
-  std::size_t parent = kNone;
+  std::size_t parent = kNoScope;
   std::vector<std::size_t> children;
   bool leaf = false;
   bool exact = false;         // nothing in it was sampled: no error
@@ -177,7 +176,7 @@ std::size_t ExcessTree::call_of(std::uint32_t chain) {
 /// An MPI call, or a gap in which nothing was sampled.
 void ExcessTree::add_exact(std::size_t leaf, const std::array<double, kSides>& ns) {
   scopes_[leaf].leaf = scopes_[leaf].exact = true;
-  for (std::size_t at = leaf; at != kNone; at = scopes_[at].parent) {
+  for (std::size_t at = leaf; at != kNoScope; at = scopes_[at].parent) {
     for (std::size_t side = 0; side < kSides; ++side) scopes_[at].ns[side] += ns[side];
     scopes_[at].around_calls = true;
   }
@@ -212,7 +211,7 @@ void ExcessTree::divide(std::span<const PathTime> samples, const std::array<doub
       const Part part{static_cast<double>(time.ns), 1e6 * static_cast<double>(time.variance)};
       all.ns += part.ns;
       all.variance += part.variance;
-      for (std::size_t at = own_code_of(chains_.of(time.context)); at != kNone; at = scopes_[at].parent) {
+      for (std::size_t at = own_code_of(chains_.of(time.context)); at != kNoScope; at = scopes_[at].parent) {
         if (parts_[at].ns == 0) touched.push_back(at);
         parts_[at].ns += part.ns;
         parts_[at].variance += part.variance;

@@ -39,9 +39,9 @@ void put(Bytes& bytes, const RankList& list) {
 }
 
 /// Reads what put() wrote.
-class Reading {
+class BoxReader {
  public:
-  explicit Reading(const Bytes& bytes) : bytes_(bytes) {}
+  explicit BoxReader(const Bytes& bytes) : bytes_(bytes) {}
   [[nodiscard]] bool more() const { return at_ < bytes_.size(); }
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -185,7 +185,7 @@ using Memberships = std::unordered_map<std::uint64_t, std::vector<Membership>>;
 Memberships read_memberships(const std::vector<Bytes>& boxes) {
   Memberships known;
   for (const Bytes& box : boxes) {
-    for (Reading reading(box); reading.more();) {
+    for (BoxReader reading(box); reading.more();) {
       Membership one = reading.membership();
       std::vector<Membership>& all = known[one.global_id];
       // Of an intercommunicator each side's first process records its view.
@@ -200,7 +200,7 @@ Memberships read_memberships(const std::vector<Bytes>& boxes) {
 Memberships read_places(const std::vector<Bytes>& boxes) {
   std::unordered_map<std::uint64_t, std::map<std::uint32_t, std::int32_t>> members;
   for (const Bytes& box : boxes) {
-    for (Reading reading(box); reading.more();) {
+    for (BoxReader reading(box); reading.more();) {
       std::map<std::uint32_t, std::int32_t>& all = members[reading.number()];
       const std::uint64_t place = reading.number();
       const auto rank = static_cast<std::int32_t>(reading.number());
@@ -223,7 +223,7 @@ Memberships fetch(exchange::Communicator& analysis, const Memberships& at_home,
   const std::vector<Bytes> asked = analysis.all_to_all(std::move(questions));
   std::vector<Bytes> answers(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    for (Reading reading(asked[rank]); reading.more();) {
+    for (BoxReader reading(asked[rank]); reading.more();) {
       const auto found = at_home.find(reading.number());
       if (found == at_home.end()) continue;
       for (const Membership& one : found->second) put(answers[rank], one);

@@ -18,7 +18,7 @@ namespace culprit::waits {
 
 namespace {
 
-bool comes_before(const Presence& a, const Presence& b) {
+bool enters_before(const Presence& a, const Presence& b) {
   return std::tuple(a.enter_ns, a.rank, a.call) < std::tuple(b.enter_ns, b.rank, b.call);
 }
 
@@ -42,7 +42,7 @@ const HeldUp* find_held_up(std::span<const HeldUp> held_up, const EventId& call)
 std::vector<HeldUp> held_up(std::vector<Presence> members) {
   std::vector<HeldUp> found;
   if (members.size() < 2) return found;
-  std::sort(members.begin(), members.end(), comes_before);
+  std::sort(members.begin(), members.end(), enters_before);
   const std::uint64_t cost = cost_of_bytes(members);
   std::vector<bool> holds(members.size(), false);
   for (const Presence& member : members) {

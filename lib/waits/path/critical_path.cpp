@@ -29,7 +29,7 @@ struct Position {
   bool ended = false;
 };
 /// Where the walk has come, and the call on the time line it comes from at which it left that.
-struct Step {
+struct PathStep {
   Position at;
   std::uint32_t left = 0;
 };
@@ -55,14 +55,14 @@ class Walk {
       }
       const Location location = at.call.location;
       const int holder = rank_map_.holder_of(location);
-      Step step{at, passed_[location]};
+      PathStep step{at, passed_[location]};
       if (holder == analysis_.rank()) {
         step.at = along(at, jumps_.worth_it());
         step.left = passed_[location];
       }
-      exchange::Bytes bytes = exchange::bytes_of(std::span<const Step>(&step, 1));
+      exchange::Bytes bytes = exchange::bytes_of(std::span<const PathStep>(&step, 1));
       analysis_.broadcast(bytes, holder);
-      step = exchange::items_of<Step>(bytes).front();
+      step = exchange::items_of<PathStep>(bytes).front();
       passed_[location] = step.left;
       at = step.at;
       result_.begin_ns = at.ns;

@@ -20,14 +20,13 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr std::uint32_t kNone = CallPaths::kNone;
 /// Per rank: with fewer invocations, what iterates inside is dominant, if it has that much of their time.
 constexpr std::uint64_t kSeveral = 10;
 constexpr double kMostOfIt = 0.5;
 
 /// Inclusive time of one frame of a procedure.
 struct FrameSum {
-  std::uint32_t procedure = kNone, context = kNone;
+  std::uint32_t procedure = CallPaths::kNone, context = CallPaths::kNone;
   std::uint64_t ns = 0;
 };
 
@@ -54,14 +53,15 @@ class OwnSums {
  private:
   /// A procedure on a call path.
   struct Above {
-    std::uint32_t number = 0;     ///< among procedures_
-    std::uint32_t frame = kNone;  ///< the outermost one of it on the path
+    std::uint32_t number = 0;                ///< among procedures_
+    std::uint32_t frame = CallPaths::kNone;  ///< the outermost one of it on the path
   };
   struct OfContext {
     std::uint64_t ns = 0;  // in it, on all lines
     // On the line that is gone through:
-    std::uint32_t line = 0;             // its number; of another one the rest means nothing
-    std::uint32_t recurrences = kNone;  // its own, where it is the first MPI call path of a procedure
+    std::uint32_t line = 0;  // its number; of another one the rest means nothing
+    std::uint32_t recurrences =
+        CallPaths::kNone;  // its own, where it is the first MPI call path of a procedure
     // Of its last call:
     std::uint64_t exit_ns = 0;
     std::uint64_t calls_ns = 0;  // what it and all before it took
@@ -70,12 +70,12 @@ class OwnSums {
   struct OfProcedure {
     ProcedureSum sum;
     // On the line that is gone through:
-    std::uint32_t line = 0;         // its number; of another one the rest means nothing
-    std::uint32_t recurrences = 0;  // of its first MPI call path
-    std::uint32_t context = 0;      // that path
-    std::uint32_t depth = 0;        // of its outermost frame on that
-    std::uint32_t last = kNone;     // the path of its last call
-    std::uint64_t end_ns = 0;       // until when its calls last
+    std::uint32_t line = 0;                 // its number; of another one the rest means nothing
+    std::uint32_t recurrences = 0;          // of its first MPI call path
+    std::uint32_t context = 0;              // that path
+    std::uint32_t depth = 0;                // of its outermost frame on that
+    std::uint32_t last = CallPaths::kNone;  // the path of its last call
+    std::uint64_t end_ns = 0;               // until when its calls last
   };
   /// How far a line was gone through.
   struct Passed {
@@ -129,7 +129,7 @@ const std::vector<OwnSums::Above>& OwnSums::above(std::uint32_t context) {
   std::vector<Above>& list = entry->second;
   if (!added) return list;
   for (std::uint32_t at = context; known(at); at = paths_.parent[at]) {
-    if (paths_.procedure[at] == kNone) continue;
+    if (paths_.procedure[at] == CallPaths::kNone) continue;
     const std::uint32_t number = number_of(paths_.procedure[at]);
     const auto found =
         std::find_if(list.begin(), list.end(), [number](const Above& one) { return one.number == number; });
@@ -147,12 +147,12 @@ void OwnSums::begin(std::uint32_t context) {
   OfContext& own = of(context);
   own.line = line_;
   own.call = 0;
-  own.recurrences = kNone;
+  own.recurrences = CallPaths::kNone;
   called_.push_back(context);
   for (const Above& one : above(context)) {
     OfProcedure& procedure = procedures_[one.number];
     if (procedure.line == line_) continue;
-    if (own.recurrences == kNone) {
+    if (own.recurrences == CallPaths::kNone) {
       own.recurrences = static_cast<std::uint32_t>(recurrences_.size());
       recurrences_.emplace_back();
     }
@@ -198,7 +198,7 @@ void OwnSums::add(std::span<const Event> events) {
     if (!known(event.context)) continue;
     came_back_[returns_.call(event)] = passed.calls;
     if (own.line != line_) begin(event.context);
-    if (own.recurrences != kNone) recur(own, event, passed);
+    if (own.recurrences != CallPaths::kNone) recur(own, event, passed);
     own.exit_ns = event.exit_ns;
     own.calls_ns = passed.calls_ns;
     own.call = passed.calls;

@@ -12,7 +12,6 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr std::uint32_t kNone = CallPaths::kNone;
 /// Of the time from the first invocation to the end of the last: what one alone may have.
 constexpr double kMostOfOne = 0.75;
 
@@ -21,15 +20,15 @@ constexpr double kMostOfOne = 0.75;
 Returns::Returns(const CallPaths& paths, const Regions& regions)
     : paths_(paths), regions_(regions), depth_(paths.parent.size(), 0), depth_of_gap_(regions.size(), kAsk) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
-    if (paths.parent[i] != kNone) depth_[i] = depth_[paths.parent[i]] + 1;
+    if (paths.parent[i] != CallPaths::kNone) depth_[i] = depth_[paths.parent[i]] + 1;
     nothing_ = std::max(nothing_, depth_[i] + 1);
   }
 }
 
 /// The depth of the innermost scope around both; of a call that follows itself, of the scope that makes it.
 std::uint32_t Returns::around(std::uint32_t a, std::uint32_t b) const {
-  if (a == b) return paths_.parent[a] == kNone ? nothing_ : depth_[a] - 1;
-  while (a != b && a != kNone && b != kNone) {
+  if (a == b) return paths_.parent[a] == CallPaths::kNone ? nothing_ : depth_[a] - 1;
+  while (a != b && a != CallPaths::kNone && b != CallPaths::kNone) {
     std::uint32_t& inner = a > b ? a : b;  // parents come before their children
     inner = paths_.parent[inner];
   }
@@ -41,7 +40,7 @@ std::uint32_t Returns::around(std::uint32_t a, std::uint32_t b) const {
 std::uint32_t Returns::ask(const Event& event) {
   const std::uint32_t previous = regions_[event.gap].previous;
   const bool known = previous < depth_.size();
-  if (!known && previous_ == kNone) return nothing_;
+  if (!known && previous_ == CallPaths::kNone) return nothing_;
   const std::uint32_t depth = around(known ? previous : previous_, event.context);
   if (known) depth_of_gap_[event.gap] = depth;
   return depth;

@@ -65,9 +65,9 @@ class Stretches {
 };
 
 /// Divides the readings of one event among segments.
-class Division {
+class ReadingDivision {
  public:
-  Division(const TimeLine& line, const std::vector<Segment>& segments)
+  ReadingDivision(const TimeLine& line, const std::vector<Segment>& segments)
       : stretches_(line, segments), sums_(segments.size(), 0), contexts_(segments.size(), CallPaths::kNone) {
     // What the first reading shows was counted since the program began, nearly.
     if (!line.events.empty()) since_ns_ = line.events.front().enter_ns;
@@ -138,13 +138,13 @@ SegmentValues segment_values(const RankMap& rank_map, const Matched& matched, co
   values.reserve(found.rows.size());
   for (std::size_t row = 0; row < found.rows.size(); ++row) {
     const TimeLine& line = matched.store.line(rank_map.location_of(found.ranks[row], 0));
-    std::vector<Division> divisions(events, Division(line, found.rows[row]));
+    std::vector<ReadingDivision> divisions(events, ReadingDivision(line, found.rows[row]));
     for (const Reading& reading : line.readings) {
       if (reading.event < events) divisions[reading.event].add(reading);
     }
     std::vector<RowValues>& of_row = values.emplace_back();
     of_row.reserve(events);
-    for (Division& division : divisions) of_row.push_back(division.take());
+    for (ReadingDivision& division : divisions) of_row.push_back(division.take());
   }
   return values;
 }

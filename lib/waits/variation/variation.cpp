@@ -18,7 +18,6 @@ namespace culprit::waits {
 
 namespace {
 
-constexpr std::uint32_t kNone = CallPaths::kNone;
 /// How many scaled median absolute deviations above the median make an outlier.
 constexpr double kOutlier = 5;
 /// Of a normal distribution: its standard deviation in median absolute deviations.
@@ -41,7 +40,7 @@ class SegmentSamples {
   std::uint32_t most_sampled(const Bounds& bounds) {
     if (before_ > bounds.first) go_behind(bounds.first);
     while (next_ <= bounds.first) advance();
-    return next_ > bounds.last ? kNone : most_until(bounds.last);
+    return next_ > bounds.last ? CallPaths::kNone : most_until(bounds.last);
   }
   /// The samples up to this gap are passed over.
   void go_behind(std::uint32_t gap);
@@ -83,7 +82,7 @@ std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
       found->second += one.ns;
     }
   }
-  std::uint32_t context = kNone;
+  std::uint32_t context = CallPaths::kNone;
   std::uint64_t most = 0;
   for (const auto& [path, ns] : sampled_) {
     if (ns < most || ns == 0 || (ns == most && path > context)) continue;
@@ -106,9 +105,9 @@ std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
 }
 
 /// Makes the segments of a time line from the calls that a procedure begins anew with.
-class Division {
+class SegmentMaker {
  public:
-  Division(const TimeLine& line, bool in_order, std::vector<Segment>& segments)
+  SegmentMaker(const TimeLine& line, bool in_order, std::vector<Segment>& segments)
       : line_(line), in_order_(in_order), samples_(line.samples), segments_(segments) {}
 
   /// Calls may overlap (a loop of polls lasts until after later calls): segments follow each other none the
@@ -160,7 +159,7 @@ class VariationPass {
   Variation run() {
     std::uint64_t marked = 0;
     for (const Row& row : rows_) marked += row.marks.size();
-    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == kNone;
+    result_.marked = analysis_.all_sum(marked) > 0 && options_.procedure == CallPaths::kNone;
     if (!result_.marked) choose();
     result_.rows = std::move(before_.rows);
     result_.rows.resize(rows_.size());
@@ -211,7 +210,7 @@ class VariationPass {
 
 void VariationPass::choose() {
   std::uint32_t procedure = options_.procedure;
-  if (procedure == kNone) {
+  if (procedure == CallPaths::kNone) {
     const std::vector<std::uint32_t> dominant = sums_.levels(1);
     if (!dominant.empty()) procedure = dominant.front();
   }
@@ -247,7 +246,7 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
 
 /// Whether its segments are those of before, but for the last, which may end with another call.
 bool VariationPass::begins_as_before(std::size_t row) const {
-  if (result_.procedure == kNone || before_.procedure == kNone) return false;
+  if (result_.procedure == CallPaths::kNone || before_.procedure == CallPaths::kNone) return false;
   const Invocations* const before = sums_.lines()[row].find(before_.procedure);
   const Invocations* const now = sums_.lines()[row].find(result_.procedure);
   if (before == nullptr || now == nullptr) return before == now;
@@ -262,7 +261,7 @@ void VariationPass::find_invocations(std::size_t row) {
   if (of == nullptr) return;
   std::vector<Segment>& segments = result_.rows[row];
   segments.reserve(of->count);
-  Division division(*rows_[row].line, line.in_order, segments);
+  SegmentMaker division(*rows_[row].line, line.in_order, segments);
   bool first = true;
   for (std::size_t i = line.first; i < line.last; ++i) {
     const RecurringCall call = sums_.calls()[i];
@@ -287,7 +286,7 @@ void VariationPass::end_last(std::size_t row) {
     if (call.depth <= of->depth) break;  // else it may be the first of all
   }
   result_.rows[row].pop_back();
-  Division division(*rows_[row].line, line.in_order, result_.rows[row]);
+  SegmentMaker division(*rows_[row].line, line.in_order, result_.rows[row]);
   division.begin(start);
   division.end_only(*of);
 }

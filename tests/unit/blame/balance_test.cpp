@@ -9,6 +9,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace balance_test {
+
 using namespace culprit;
 using namespace culprit::blame;
 using database::Balance;
@@ -284,3 +286,5 @@ TEST_CASE("senseless options and sizes are refused") {
   CHECK_THROWS_AS(test_balance(std::span(pair.tree.contexts()).first(2), role.view(), {}),
                   std::invalid_argument);
 }
+
+}  // namespace balance_test

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace choice_test {
+
 // How often the first suspect is right: random programs of 5 to 25 functions below a balanced loop, with
 // pairs that compensate each other, alternatives of which some threads run one and the others the other, and
 // one cause. unit_blame "[figures]" prints the tables of docs/blame.md.
@@ -241,3 +243,5 @@ TEST_CASE("figures: how often the first suspect is right", "[.][figures]") {
     }
   }
 }
+
+}  // namespace choice_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace machine_test {
+
 using namespace culprit;
 using namespace culprit::blame;
 using database::MachineKind;
@@ -257,3 +259,5 @@ TEST_CASE("where nothing is known of threads nothing is claimed") {
   CHECK(find_machine_suspects(threads).empty());
   CHECK(find_machine_suspects({}).empty());
 }
+
+}  // namespace machine_test

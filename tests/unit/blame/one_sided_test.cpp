@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace one_sided_test {
+
 using culprit::blame::approximate_waits;
 using culprit::blame::Approximation;
 using culprit::blame::EpochRow;
@@ -357,3 +359,5 @@ TEST_CASE("where start does not block, completion is late because of the post") 
       70);
   CHECK(calls.at({1, 50 + static_cast<std::uint32_t>(EpochKind::wait_stamp), EpochKind::wait}).all.ns == 0);
 }
+
+}  // namespace one_sided_test

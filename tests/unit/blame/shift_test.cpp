@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace shift_test {
+
 using namespace culprit;
 using namespace culprit::blame;
 using database::Balance;
@@ -176,3 +178,5 @@ TEST_CASE("blame is conserved for any tree, any flags and any balance") {
     RC_ASSERT(blamed == idle);
   }));
 }
+
+}  // namespace shift_test

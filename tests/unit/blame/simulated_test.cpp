@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace simulated_test {
+
 // Sampled runs of a program whose truth is known, with a seeded generator: sampling noise, natural variation,
 // and the faults of the paper's figures.
 using namespace culprit;
@@ -301,3 +303,5 @@ TEST_CASE("sampled: work in a shared helper is named by the function that asked 
     CHECK(suspects[0].locations == Threads{2});
   }
 }
+
+}  // namespace simulated_test

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace suspects_test {
+
 using namespace culprit;
 using namespace culprit::blame;
 using database::BlameRow;
@@ -586,3 +588,5 @@ TEST_CASE("an excess of a few samples is not sure") {
     CHECK(run(200).at(0).confidence == database::Confidence::sure);
   }
 }
+
+}  // namespace suspects_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace varying_gaps_test {
+
 using namespace culprit;
 using blame::GapSums;
 
@@ -104,3 +106,5 @@ TEST_CASE("a stall amid a million short gaps does not explain what calls wait al
   CHECK(found(2'000'000'000).empty());
   CHECK(found(300'000'000).size() == 1);  // so much it may explain
 }
+
+}  // namespace varying_gaps_test

@@ -9,6 +9,8 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
+namespace damage_test {
+
 using namespace culprit::database;
 
 namespace {
@@ -159,3 +161,5 @@ TEST_CASE("a later version is refused by its number") {
       .write(reinterpret_cast<const char*>(later.data()), static_cast<std::streamsize>(later.size()));
   CHECK(why_not(scratch / "later.db").starts_with("database format 3, this version reads 2"));
 }
+
+}  // namespace damage_test

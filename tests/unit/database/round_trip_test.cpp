@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace round_trip_test {
+
 using namespace culprit;
 using namespace culprit::database;
 
@@ -145,3 +147,5 @@ TEST_CASE("the example conserves and tells its story") {
   CHECK(top.suspect >= spmv);
   CHECK(top.suspect < e.contexts[spmv].end);
 }
+
+}  // namespace round_trip_test

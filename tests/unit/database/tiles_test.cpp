@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace tiles_test {
+
 using namespace culprit::database;
 
 namespace {
@@ -325,3 +327,5 @@ TEST_CASE("damage in a tile is found when it is looked at") {
   }
   CHECK(found >= 195);  // padding is nobody's
 }
+
+}  // namespace tiles_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace time_map_test {
+
 using namespace culprit;
 using namespace culprit::database;
 
@@ -58,3 +60,5 @@ TEST_CASE("iterations of a map of time that are cut off, or cannot be numbered, 
       std::byte{0x7F};  // of the last varint: the distance from the iteration before
   CHECK_THROWS_AS(decode_time_map(bytes), Malformed);
 }
+
+}  // namespace time_map_test

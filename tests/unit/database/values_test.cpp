@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace values_test {
+
 using namespace culprit;
 using namespace culprit::database;
 
@@ -231,3 +233,5 @@ TEST_CASE("a summary without observers is left out, and order is demanded") {
   CHECK_THROWS_AS(encode_summaries({{0, 0, {{2, a, {}}, {1, a, {}}}}}), std::invalid_argument);
   CHECK_THROWS_AS(read_back(encoded, 3, 1, 0), DatabaseError);
 }
+
+}  // namespace values_test

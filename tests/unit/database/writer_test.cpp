@@ -16,6 +16,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace writer_test {
+
 using namespace culprit;
 using namespace culprit::database;
 
@@ -260,3 +262,5 @@ TEST_CASE("a directory that does not exist is an error on every rank") {
   const Scratch scratch;
   CHECK_THROWS_AS(write_on(2, make_example(), scratch / "absent" / "a.db"), std::system_error);
 }
+
+}  // namespace writer_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace control_test {
+
 using namespace recording;
 using culprit::cct::FrameKind;
 using culprit::measurement::EndReason;
@@ -81,3 +83,5 @@ TEST_CASE("regions and marked iterations come back from the live and the sealed 
   REQUIRE(file->seal(EndReason::exit, kStart + 20 * kMs) == 0);
   check();
 }
+
+}  // namespace control_test

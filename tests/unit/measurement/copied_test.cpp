@@ -7,6 +7,8 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+namespace copied_test {
+
 // A file that is not mapped: memory, copied by maintain().
 using namespace recording;
 using culprit::measurement::EndReason;
@@ -156,3 +158,5 @@ TEST_CASE("copying to a disk that fills up gives an errno") {
   }
   umount2(directory.path().c_str(), MNT_DETACH);
 }
+
+}  // namespace copied_test

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace damage_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::Measurement;
@@ -390,3 +392,5 @@ TEST_CASE("a file that claims to be huge costs nothing") {
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
   CHECK(culprit::measurement::Reader().read(path).threads.size() == 2);
 }
+
+}  // namespace damage_test

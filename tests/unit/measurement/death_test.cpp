@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+namespace death_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::LiveFile;
@@ -143,3 +145,5 @@ TEST_CASE("a forked child forgets its parent's file and may write its own") {
   CHECK(culprit::measurement::Reader().read(directory / "child.culprit").threads.at(0).cells.at(0).time_ns ==
         9);
 }
+
+}  // namespace death_test

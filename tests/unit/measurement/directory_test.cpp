@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace directory_test {
+
 using namespace recording;
 using culprit::measurement::MeasurementError;
 
@@ -65,3 +67,5 @@ TEST_CASE("a directory is a measurement directory by its marker or by its measur
   CHECK(why(directory / "nowhere") == "does not exist (name the directory that hpcrun-lite wrote)");
   CHECK(why(directory / "a.culprit") == "is not a directory (name the directory that hpcrun-lite wrote)");
 }
+
+}  // namespace directory_test

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+namespace live_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::LiveFile;
@@ -432,3 +434,5 @@ TEST_CASE("notes and long strings are bounded, and what is lost is reported") {
     CHECK(m.process.notes[33].substr(0, 17) == "8 further note(s)");
   }
 }
+
+}  // namespace live_test

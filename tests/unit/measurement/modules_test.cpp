@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace modules_test {
+
 using namespace recording;
 using culprit::measurement::kMaxModules;
 using culprit::measurement::Measurement;
@@ -82,3 +84,5 @@ TEST_CASE("threads that meet the same modules at once agree on their numbers") {
   for (std::uint32_t i = 0; i < kEach; ++i)
     CHECK(m.modules.at(seen[0][i]).key.path == "/m" + std::to_string(i));
 }
+
+}  // namespace modules_test

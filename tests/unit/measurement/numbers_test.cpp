@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace numbers_test {
+
 using namespace culprit::measurement;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("numbers that are passed over are refused as numbers that are read") {
   const std::vector<std::byte> cut = {std::byte{1}, std::byte{0x80}};
   expect_refused<Joining::shifts>(cut, 2);
 }
+
+}  // namespace numbers_test

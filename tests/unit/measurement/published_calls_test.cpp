@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace published_calls_test {
+
 using namespace recording;
 using culprit::measurement::MeasurementError;
 using culprit::measurement::PublishedCalls;
@@ -123,3 +125,5 @@ TEST_CASE("any bytes where calls are published are read, in bounds") {
     for (const auto& context : read.contexts) CHECK(context.kind <= calls::ContextKind::file);
   }
 }
+
+}  // namespace published_calls_test

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace schedule_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::Measurement;
@@ -153,3 +155,5 @@ TEST_CASE("a schedule that was half written is unknown, a damaged one is noticed
   CHECK_FALSE(m.threads.at(0).schedule.known());
   CHECK(m.threads.at(1).schedule == schedule(701));
 }
+
+}  // namespace schedule_test

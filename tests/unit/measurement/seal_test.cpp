@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <sys/vfs.h>
 
+namespace seal_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::Epoch;
@@ -564,3 +566,5 @@ TEST_CASE("without a free descriptor a thread may ask again, and the live file s
   CHECK(m.process.notes.empty());
   CHECK(m.threads.size() == 2);
 }
+
+}  // namespace seal_test

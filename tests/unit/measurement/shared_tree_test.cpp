@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace shared_tree_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::kEndedTrees;
@@ -135,3 +137,5 @@ TEST_CASE("threads that start and end at the same time never share a tree") {
   // before it, so that it may add one tree more than a look at a single moment would.
   CHECK(sums.threads < 2 * kEndedTrees);
 }
+
+}  // namespace shared_tree_test

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+namespace space_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::LiveFile;
@@ -175,3 +177,5 @@ TEST_CASE("a tight address space is left to the program") {
   CHECK(culprit::measurement::Reader().read(directory / "a.culprit").threads.size() == 20);
 #endif
 }
+
+}  // namespace space_test

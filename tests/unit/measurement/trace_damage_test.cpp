@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace trace_damage_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::MeasurementError;
@@ -164,3 +166,5 @@ TEST_CASE("a file that is no trace is reported") {
   write_bytes(path, bytes);
   REQUIRE_THROWS_WITH(trace::ProcessTrace(path), Catch::Contains("older Culprit"));
 }
+
+}  // namespace trace_damage_test

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace trace_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::LiveTrace;
@@ -439,3 +441,5 @@ TEST_CASE("an event takes eleven bytes and a sample six") {
   REQUIRE(read.threads()[0].bytes <= 11 * kCount);
   REQUIRE(read.threads()[1].bytes <= 6 * kCount + 100);
 }
+
+}  // namespace trace_test

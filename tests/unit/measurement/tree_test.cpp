@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace tree_test {
+
 using namespace recording;
 using culprit::measurement::EndReason;
 using culprit::measurement::Measurement;
@@ -126,3 +128,5 @@ TEST_CASE("a path a hundred thousand frames deep and a node with as many childre
   }
   CHECK(same);
 }
+
+}  // namespace tree_test

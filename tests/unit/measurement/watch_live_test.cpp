@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace watch_live_test {
+
 using namespace recording;
 using culprit::measurement::Gain;
 using culprit::measurement::LiveWatch;
@@ -219,3 +221,5 @@ TEST_CASE("whatever the bytes are, a look returns or throws") {
     }
   }
 }
+
+}  // namespace watch_live_test

@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+namespace write_signals_test {
+
 using culprit::measurement::WriteSignals;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("a signal that the program holds back stays pending, and masks are as 
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+}  // namespace write_signals_test

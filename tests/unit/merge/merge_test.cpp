@@ -14,6 +14,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace merge_test {
+
 using namespace culprit;
 using database::ContextKind;
 using recorder::At;
@@ -430,3 +432,5 @@ TEST_CASE("what cannot be merged says why, on every rank") {
   CHECK(merge_with(2, options).profiles == 3);
   CHECK_FALSE(std::filesystem::exists(options.output));
 }
+
+}  // namespace merge_test

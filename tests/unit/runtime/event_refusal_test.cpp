@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
+namespace event_refusal_test {
+
 using namespace culprit::launcher;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("where the setting is not the reason, it is not blamed") {
   CHECK_THAT(explain_refusal(ENOSYS, false, 2), Catch::Contains("without perf events"));
   CHECK_THAT(explain_refusal(EINVAL, false, 2), Catch::Contains("Invalid argument"));
 }
+
+}  // namespace event_refusal_test

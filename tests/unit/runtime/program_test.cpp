@@ -13,6 +13,8 @@
 #include <elf.h>
 #include <unistd.h>
 
+namespace program_test {
+
 using culprit::launcher::Failure;
 using culprit::launcher::find_program;
 using culprit::launcher::Machine;
@@ -138,3 +140,5 @@ TEST_CASE("a program that names libraries without end costs what some thousand c
   CHECK(section->needed.size() == 4096);
   CHECK(section->needed.at(0).starts_with("ELF"));
 }
+
+}  // namespace program_test

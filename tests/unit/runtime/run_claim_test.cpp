@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
+namespace run_claim_test {
+
 using culprit::launcher::claim_run;
 using culprit::launcher::Failure;
 namespace fs = std::filesystem;
@@ -101,3 +103,5 @@ TEST_CASE("without an MPI job each run has an id and a directory of its own") {
   CHECK(first.run_id != second.run_id);
   CHECK_FALSE(fs::exists(first.directory / "culprit.ranks"));
 }
+
+}  // namespace run_claim_test

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+namespace bad_input_test {
+
 using namespace culprit::structure;
 namespace fs = std::filesystem;
 
@@ -121,3 +123,5 @@ TEST_CASE("damaged modules are survived") {
     }
   }
 }
+
+}  // namespace bad_input_test

@@ -15,6 +15,8 @@
 #include <rapidcheck.h>
 #include <unistd.h>
 
+namespace cache_test {
+
 using namespace culprit::structure;
 namespace fs = std::filesystem;
 
@@ -271,3 +273,5 @@ TEST_CASE("what was used longest ago makes room; what is none of the cache's sta
   CHECK(fs::exists(scratch.cache() / ".new-1123456789abcdef"));
   CHECK(entries(scratch.cache()).size() == 4);
 }
+
+}  // namespace cache_test

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace debug_file_test {
+
 using namespace culprit::structure;
 namespace fs = std::filesystem;
 
@@ -219,3 +221,5 @@ TEST_CASE("what uncompressed would fill memory is passed over, and noted") {
     check(request, ".gnu_debugdata");
   }
 }
+
+}  // namespace debug_file_test

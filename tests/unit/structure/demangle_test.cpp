@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace demangle_test {
+
 using culprit::structure::demangle;
 
 TEST_CASE("C++ names come out as the user wrote them") {
@@ -167,3 +169,5 @@ TEST_CASE("what is no mangled name stays") {
   const std::string endless = "_Z" + std::string(100000, 'P');
   CHECK(demangle(endless) == endless);
 }
+
+}  // namespace demangle_test

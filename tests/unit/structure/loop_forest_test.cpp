@@ -12,6 +12,8 @@
 #include <rapidcheck.h>
 #include <unistd.h>
 
+namespace loop_forest_test {
+
 using namespace culprit::structure;
 namespace fs = std::filesystem;
 
@@ -171,3 +173,5 @@ TEST_CASE("natural loops are those of the definition, and every cycle lies in a 
   fs::remove(file);
   CHECK(holds);
 }
+
+}  // namespace loop_forest_test

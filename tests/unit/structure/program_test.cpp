@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace program_test {
+
 using culprit::structure::kNone;
 using culprit::structure::ModuleStructure;
 using culprit::structure::Point;
@@ -207,3 +209,5 @@ TEST_CASE(
     if (local(scope.name)) CHECK(scope.name.find('(') == std::string::npos);
   }
 }
+
+}  // namespace program_test

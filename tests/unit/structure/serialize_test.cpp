@@ -8,6 +8,8 @@
 #include <boost/archive/binary_oarchive.hpp>
 #include <catch2/catch.hpp>
 
+namespace serialize_test {
+
 TEST_CASE("a module's structure survives a message") {
   const auto addresses = section_addresses(program("loops-O2"), ".text", 5);
   const auto sent = recover_all(program("loops-O2"), addresses);
@@ -34,3 +36,5 @@ TEST_CASE("a module's structure survives a message") {
   for (std::size_t i = 0; i < sent.points.size(); ++i)
     CHECK(received.points[i].scope == sent.points[i].scope);
 }
+
+}  // namespace serialize_test

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 
+namespace stripped_test {
+
 using namespace culprit::structure;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("the vdso is read from this process") {
     return p.name.find("clock_gettime") != std::string::npos;
   }));
 }
+
+}  // namespace stripped_test

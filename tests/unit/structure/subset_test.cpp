@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace subset_test {
+
 using namespace culprit::structure;
 
 TEST_CASE("a subset of the addresses gets the same answers") {
@@ -95,3 +97,5 @@ TEST_CASE("several threads recover at once") {
   for (std::thread& thread : threads) thread.join();
   for (const auto& answer : answers) CHECK(answer == alone);
 }
+
+}  // namespace subset_test

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace call_frame_test {
+
 // The call-frame compiler on hand-made bytes: every instruction, every encoding, and bytes that make no
 // sense.
 
@@ -259,3 +261,5 @@ TEST_CASE("a table at the very end of the mapping ends there") {
   std::memset(reinterpret_cast<void*>(last - 12), 0xff, 8);
   CHECK_FALSE(parse_description(fake.module(), last - 16, description));
 }
+
+}  // namespace call_frame_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace expression_test {
+
 using namespace culprit::unwind;
 using namespace culprit::unwind::testing;
 
@@ -185,3 +187,5 @@ TEST_CASE("any bytes end the evaluation, within the block and always alike") {
     RC_ASSERT(!ok || result.amount == elsewhere.value);
   }));
 }
+
+}  // namespace expression_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace rule_cache_test {
+
 using culprit::unwind::CodeModule;
 using culprit::unwind::Rule;
 using culprit::unwind::RuleCache;
@@ -60,3 +62,5 @@ TEST_CASE("a cache that began small has the right rules when it has grown, and k
   (void)cache->rule_at(Function::find, &function, function.pc(0));
   CHECK(function.asked == 1);
 }
+
+}  // namespace rule_cache_test

@@ -9,6 +9,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace splice_test {
+
 // A made-up machine calls and returns at random through functions with frames of every shape, some of which
 // use rbp and rbx for themselves. After every move the spliced walk must equal the fresh walk, and both the
 // machine's own record.
@@ -439,3 +441,5 @@ TEST_CASE("splice: saved registers that outer rules need are verified like retur
   machine.call(inner, 5);
   CHECK(pcs(walker->walk(machine.registers())) == machine.record());
 }
+
+}  // namespace splice_test

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+namespace stack_bounds_test {
+
 using namespace culprit::unwind;
 using namespace culprit::unwind::testing;
 
@@ -135,3 +137,5 @@ TEST_CASE("a walk from here finds the functions that called") {
   CHECK(walk.depth > 8);
   for (std::size_t i = 0; i < walk.depth; ++i) CHECK_FALSE(walk.frames[i].bridged);
 }
+
+}  // namespace stack_bounds_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace walker_test {
+
 // Walks over hand-made stacks, one per class of bug that unwinders are known for.
 
 using namespace culprit::unwind;
@@ -483,3 +485,5 @@ TEST_CASE("invalidated rules are compiled anew") {
   CHECK(walk.depth == 1);
   CHECK(f.walker->walk({.pc = f.pc(kStart), .sp = f.stack.at(3900)}).end == WalkEnd::root);
 }
+
+}  // namespace walker_test

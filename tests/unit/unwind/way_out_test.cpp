@@ -11,6 +11,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace way_out_test {
+
 // Code without call-frame information, one case per class of it that programs have.
 
 using namespace culprit::unwind;
@@ -252,3 +254,5 @@ TEST_CASE("arbitrary bytes are decoded or refused, never read beyond the module"
     }
   }));
 }
+
+}  // namespace way_out_test

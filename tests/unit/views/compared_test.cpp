@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace culprit::views::testing {
+namespace culprit::views::testing::compared_test {
 namespace {
 
 using database::ContextId;
@@ -155,4 +155,4 @@ TEST_CASE("A scope of a comparison is named by the first run's context, unless o
   CHECK(experiment.contexts[*solve].kind == ContextKind::procedure);
 }
 
-}  // namespace culprit::views::testing
+}  // namespace culprit::views::testing::compared_test

@@ -14,7 +14,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-namespace culprit::views::testing {
+namespace culprit::views::testing::difference_test {
 namespace {
 
 using database::ContextId;
@@ -568,4 +568,4 @@ TEST_CASE("A run compared with itself has not changed anywhere") {
   }));
 }
 
-}  // namespace culprit::views::testing
+}  // namespace culprit::views::testing::difference_test

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-namespace culprit::views::testing {
+namespace culprit::views::testing::folding_test {
 namespace {
 
 using database::ContextId;
@@ -252,4 +252,4 @@ TEST_CASE("Whatever is folded, each frame is part of one row, and no row has les
   }));
 }
 
-}  // namespace culprit::views::testing
+}  // namespace culprit::views::testing::folding_test

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace culprit::views::testing {
+namespace culprit::views::testing::outline_test {
 namespace {
 
 struct Opened {
@@ -145,4 +145,4 @@ TEST_CASE("Numbered nodes of a view are its tree in pre-order") {
   }
 }
 
-}  // namespace culprit::views::testing
+}  // namespace culprit::views::testing::outline_test

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-namespace culprit::views::testing {
+namespace culprit::views::testing::random_trees_test {
 namespace {
 
 using database::ContextId;
@@ -310,4 +310,4 @@ TEST_CASE("Blame below a scope is that of its outermost instances, in callers an
   }));
 }
 
-}  // namespace culprit::views::testing
+}  // namespace culprit::views::testing::random_trees_test

@@ -16,6 +16,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace long_intervals_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -191,3 +193,5 @@ TEST_CASE("what is passed on to ranges of waits arrives, all of it, in proportio
     RC_ASSERT(propagated.left() == 0u);
   }));
 }
+
+}  // namespace long_intervals_test

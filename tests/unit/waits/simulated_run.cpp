@@ -9,7 +9,7 @@ namespace trace = measurement::trace;
 
 namespace {
 
-constexpr std::uint64_t kCost = 10;  // of every call, besides what it waits
+constexpr std::uint64_t kCallCost = 10;  // of every call, besides what it waits
 
 Operation operation(OperationKind kind, trace::Context context, std::int32_t peer = trace::kNobody,
                     std::int32_t tag = 0) {
@@ -88,7 +88,7 @@ class Simulation {
   /// A call of `rank` that enters now and needs what was entered at `needed`.
   Call call(std::int32_t rank, std::vector<Operation> operations, std::uint64_t needed = 0) {
     Call made{.rank = rank, .index = 0, .enter = clock(rank), .exit = 0};
-    made.exit = std::max(made.enter, needed) + kCost;
+    made.exit = std::max(made.enter, needed) + kCallCost;
     clock(rank) = made.exit + 1;
     made.index = result_.run.call(rank, made.enter, made.exit, std::move(operations));
     return made;

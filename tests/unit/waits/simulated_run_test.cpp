@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace simulated_run_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -37,3 +39,5 @@ TEST_CASE(
     RC_ASSERT(waits == simulated.waits);
   }));
 }
+
+}  // namespace simulated_run_test

@@ -11,6 +11,8 @@
 #include <rapidcheck.h>
 #include <sys/resource.h>
 
+namespace spilled_run_test {
+
 using namespace culprit::waits;
 namespace storage = culprit::storage;
 using namespace culprit::waits::testing;
@@ -92,3 +94,5 @@ TEST_CASE("a disk that fills while blocks are spilled is reported, and nothing h
   std::signal(SIGXFSZ, ignored);
   CHECK(reported);
 }
+
+}  // namespace spilled_run_test

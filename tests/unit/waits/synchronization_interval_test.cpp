@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace synchronization_interval_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
@@ -231,3 +233,5 @@ TEST_CASE("who left late where two synchronized is to blame for the next wait, b
     CHECK(found.delays.unattributed_ns == 0);
   }
 }
+
+}  // namespace synchronization_interval_test

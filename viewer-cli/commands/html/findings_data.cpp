@@ -18,7 +18,7 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::size_t kRowsListed = 60;  // rows of a list
+constexpr std::size_t kRowsListed = 60;   // rows of a list
 constexpr std::size_t kProseWidth = 150;  // columns, of which names get a third
 constexpr std::size_t kContextsNamed = 2000;
 

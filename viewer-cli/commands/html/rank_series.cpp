@@ -14,10 +14,10 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr std::size_t kOneByOne = 1024;  // threads that are shown one by one
-constexpr std::size_t kMostGroups = 400;     // else
-constexpr std::size_t kPerSeries = 40;   // bytes beside the values
-constexpr std::size_t kLabelled = 4096;  // threads without ranks that have names on the page
+constexpr std::size_t kOneByOne = 1024;   // threads that are shown one by one
+constexpr std::size_t kMostGroups = 400;  // else
+constexpr std::size_t kPerSeries = 40;    // bytes beside the values
+constexpr std::size_t kLabelled = 4096;   // threads without ranks that have names on the page
 
 /// Threads of one role, and how the page shows them.
 struct RoleThreads {
@@ -35,7 +35,8 @@ std::vector<RoleThreads> threads_of_roles(const database::Contents& experiment) 
   for (std::uint32_t location = 0; location < experiment.locations.size(); ++location)
     roles[experiment.locations[location].role].locations.push_back(location);
   for (RoleThreads& role : roles) {
-    if (role.locations.size() > kOneByOne) role.per_group = things_per_group(role.locations.size(), kMostGroups);
+    if (role.locations.size() > kOneByOne)
+      role.per_group = things_per_group(role.locations.size(), kMostGroups);
   }
   return roles;
 }

@@ -320,12 +320,14 @@ SignalsNoted::SignalsNoted() {
   action.sa_handler = [](int signal) {
     if (ending.exchange(signal) != 0) files::die_of(signal);
   };
-  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals.at(i), &action, &before_.at(i));
+  for (std::size_t i = 0; i < kEndingSignals.size(); ++i)
+    ::sigaction(kEndingSignals.at(i), &action, &before_.at(i));
 }
 
 SignalsNoted::~SignalsNoted() {
   ::sigaction(SIGCONT, &before_going_on_, nullptr);
-  for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals.at(i), &before_.at(i), nullptr);
+  for (std::size_t i = 0; i < kEndingSignals.size(); ++i)
+    ::sigaction(kEndingSignals.at(i), &before_.at(i), nullptr);
 }
 
 int ended_by() {

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace attribute_test {
+
 using namespace culprit;
 using database::ContextKind;
 using merge::Attribution;
@@ -320,3 +322,5 @@ TEST_CASE("a gap is a procedure in no module, with what its frames called below 
                               "        call 110", "         procedure descend", "          statement 120"});
   CHECK(a.contexts[a.own[gap]].module == 0);
 }
+
+}  // namespace attribute_test

@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+namespace recover_structure_test {
+
 using namespace culprit;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("a module that several ranks recover in parts comes out as if one had"
   CHECK(modules.front().procedures.size() >= 4);
   CHECK(modules.front().scopes.size() > 1);
 }
+
+}  // namespace recover_structure_test

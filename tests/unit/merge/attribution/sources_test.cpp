@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+namespace sources_test {
+
 using namespace culprit;
 namespace fs = std::filesystem;
 
@@ -133,3 +135,5 @@ TEST_CASE("a source that does not answer ends the copying of sources, not the me
   CHECK(sources.files[0].path == 0);
   CHECK(sources.problem.starts_with("/stuck.c: "));
 }
+
+}  // namespace sources_test

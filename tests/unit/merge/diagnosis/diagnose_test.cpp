@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace diagnose_test {
+
 using namespace culprit;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("threads of which nothing is known leave no facts") {
     CHECK(found.varying_gaps.empty());
   }
 }
+
+}  // namespace diagnose_test

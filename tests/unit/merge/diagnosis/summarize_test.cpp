@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace summarize_test {
+
 using namespace culprit;
 using merge::Columns;
 
@@ -66,3 +68,5 @@ TEST_CASE("a rank without threads leaves the sums as they are") {
   run.thread(7, 3);
   CHECK(summaries_of(run, 4).roles.at(0).time[0] == over({10}));
 }
+
+}  // namespace summarize_test

@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace transfers_test {
+
 using namespace culprit;
 using database::ContextKind;
 using measurement::cost_class;
@@ -329,3 +331,5 @@ TEST_CASE("of more stamps than fit, the same ones are taken, whoever reads them"
   CHECK(known(learn(joined, 100)) == some);
   CHECK(known(learn(files)).size() == 500);
 }
+
+}  // namespace transfers_test

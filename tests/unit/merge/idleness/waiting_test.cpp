@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace waiting_test {
+
 using namespace culprit;
 using database::ContextId;
 using database::ContextKind;
@@ -282,3 +284,5 @@ TEST_CASE("of MPI's calls those for files are input and output") {
   CHECK_FALSE(waiting[wait_line].io);
   CHECK_FALSE(waiting[read_line].io);
 }
+
+}  // namespace waiting_test

@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace divide_test {
+
 using culprit::merge::canonically_before;
 using culprit::merge::InputFiles;
 using culprit::merge::part_of;
@@ -181,3 +183,5 @@ TEST_CASE("summaries survive being packed and sent, and what processes share is 
   CHECK(there.quality("none").sum.samples == 0);
   CHECK(got[0].threads[1].start_module == got[1].threads[1].start_module);
 }
+
+}  // namespace divide_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace duplicates_test {
+
 namespace merge = culprit::merge;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("copies, and processes that are one rank at the same time, are found")
   CHECK(left_out({process(1, 0), process(2, 12), process(3, 15)}) == Paths{"3-15.culprit"});
   CHECK(left_out({process(5, 0), process(6, 2), process(7, 4)}) == Paths{"6-2.culprit", "7-4.culprit"});
 }
+
+}  // namespace duplicates_test

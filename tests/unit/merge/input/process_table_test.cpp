@@ -14,6 +14,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace process_table_test {
+
 using namespace culprit;
 using merge::ProcessSummary;
 
@@ -344,3 +346,5 @@ TEST_CASE("summaries that find no room end the merge on every rank") {
   }
   if (named != nullptr) ::setenv("TMPDIR", kept.c_str(), 1);
 }
+
+}  // namespace process_table_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace together_test {
+
 using namespace culprit;
 
 TEST_CASE("all ranks report that memory ran out on one, with the step that needed it") {
@@ -20,3 +22,5 @@ TEST_CASE("all ranks report that memory ran out on one, with the step that neede
                                              }),
                     Catch::StartsWith("merge: time lines: out of memory ("));
 }
+
+}  // namespace together_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace idle_rules_test {
+
 using culprit::measurement::WaitKind;
 using culprit::merge::Frontier;
 using culprit::merge::IdleRules;
@@ -118,3 +120,5 @@ TEST_CASE("a wrong rules file is refused with its line") {
   IdleRules rules;
   CHECK_THROWS_AS(rules.add_file("/no/such/file"), RulesError);
 }
+
+}  // namespace idle_rules_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace run_time_libraries_test {
+
 using culprit::merge::is_run_time_library;
 
 TEST_CASE("run-time libraries are known by name, wherever they lie; what a user chose is not one") {
@@ -15,3 +17,5 @@ TEST_CASE("run-time libraries are known by name, wherever they lie; what a user 
         "/usr/lib/libmpi.so.40", "/home/me/libcmath.so", "/home/me/libmesh.so.2", "/opt/libc.so.d/app"})
     CHECK_FALSE(is_run_time_library(path));
 }
+
+}  // namespace run_time_libraries_test

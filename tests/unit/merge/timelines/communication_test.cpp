@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace communication_test {
+
 using namespace culprit;
 using database::PartnerTraffic;
 using merge::add_up_partners;
@@ -64,3 +66,5 @@ TEST_CASE("more pairs than a database holds are added up by neighbouring ranks")
     return row.ranks == rows.front().ranks && row.from % static_cast<std::int32_t>(row.ranks) == 0;
   }));
 }
+
+}  // namespace communication_test

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+namespace line_replay_test {
+
 using namespace culprit;
 using database::ContextId;
 using database::ContextKind;
@@ -280,3 +282,5 @@ TEST_CASE("calls and waits keep their time, however calls nest") {
     RC_ASSERT(written->wait_count == expected_counts);
   }));
 }
+
+}  // namespace line_replay_test

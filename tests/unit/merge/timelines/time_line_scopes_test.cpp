@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace time_line_scopes_test {
+
 using namespace culprit;
 using culprit::merge::Shape;
 using database::ContextId;
@@ -73,3 +75,5 @@ TEST_CASE("hot procedures are the frames that enclose a context, up to communica
   const std::vector<std::uint32_t> procedures = merge::enclosing_procedures(shape());
   CHECK(procedures == std::vector<std::uint32_t>{0, 1, 1, 3, 3, 1, 1, 7, 7, 7, 10, 10, 1, 13, 13});
 }
+
+}  // namespace time_line_scopes_test

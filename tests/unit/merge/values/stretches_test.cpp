@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace stretches_test {
+
 using namespace culprit;
 using measurement::Cell;
 using measurement::Epoch;
@@ -215,3 +217,5 @@ TEST_CASE("the times of calibrated gaps add up to their lengths") {
     RC_ASSERT(std::abs(sum - known) <= static_cast<double>(leaves.size()));
   }));
 }
+
+}  // namespace stretches_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace thread_blame_test {
+
 namespace {
 
 using namespace culprit;
@@ -56,3 +58,5 @@ TEST_CASE("a thread that counted nothing has nothing") {
 }
 
 }  // namespace
+
+}  // namespace thread_blame_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace values_test {
+
 using namespace culprit;
 using database::ContextId;
 using database::ContextKind;
@@ -524,3 +526,5 @@ TEST_CASE("time in calls of input and output is a metric of its own, waiting in 
   CHECK(io == std::map<ContextId, std::uint64_t>{{2, 200}, {3, 300}});
   CHECK(idle == std::map<ContextId, std::uint64_t>{{3, 300}});
 }
+
+}  // namespace values_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace event_list_test {
+
 using namespace culprit::runtime;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("a list has room for REALTIME and eight others, in the order given") {
   CHECK(parse(others + ",E8", list) == EventError::too_many);
   CHECK(parse("none," + others + ",E8", list) == EventError::too_many);
 }
+
+}  // namespace event_list_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace brake_test {
+
 using culprit::runtime::Brake;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("once there are few threads the rate comes back, and stays") {
   process.run(10, 60 * kSecond);
   CHECK(process.brake.halvings() == 0);
 }
+
+}  // namespace brake_test

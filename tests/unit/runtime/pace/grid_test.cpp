@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace grid_test {
+
 using culprit::runtime::Grid;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("halving the rate halves the number of samples") {
     REQUIRE(grid.pass(grid.next()) == 4);
   }
 }
+
+}  // namespace grid_test

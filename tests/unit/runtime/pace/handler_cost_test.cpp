@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace handler_cost_test {
+
 using culprit::runtime::HandlerCost;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("what the first runs take, and one long run in a window, decides nothi
   CHECK(thread.charged > 1000 * kPeriod);
   CHECK(thread.verdicts == 0);
 }
+
+}  // namespace handler_cost_test

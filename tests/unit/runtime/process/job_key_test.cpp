@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace job_key_test {
+
 using culprit::runtime::find_job_key;
 using culprit::runtime::JobKey;
 
@@ -78,3 +80,5 @@ TEST_CASE("steps of one Slurm job are different runs") {
   REQUIRE(find_job_key(second));
   CHECK(std::string(first.id.c_str()) != second.id.c_str());
 }
+
+}  // namespace job_key_test

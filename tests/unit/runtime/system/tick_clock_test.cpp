@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace tick_clock_test {
+
 namespace {
 
 using namespace culprit::runtime;
@@ -55,3 +57,5 @@ TEST_CASE("the clock of ticks goes on while it is calibrated") {
 }
 
 }  // namespace
+
+}  // namespace tick_clock_test

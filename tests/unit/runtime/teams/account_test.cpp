@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace account_test {
+
 namespace {
 
 using namespace culprit::runtime;
@@ -263,3 +265,5 @@ TEST_CASE("a team whose threads come and meet at once adds up") {
 }
 
 }  // namespace
+
+}  // namespace account_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace lock_queue_test {
+
 namespace {
 
 using namespace culprit::runtime;
@@ -92,3 +94,5 @@ TEST_CASE("threads that want a lock are counted") {
 }
 
 }  // namespace
+
+}  // namespace lock_queue_test

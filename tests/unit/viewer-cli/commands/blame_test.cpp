@@ -15,8 +15,6 @@ using database::ContextKind;
 using views::testing::SampleExperiment;
 using views::testing::SolverSample;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 }  // namespace
 
 TEST_CASE("Blame and suspects in words") {

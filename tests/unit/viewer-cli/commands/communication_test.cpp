@@ -9,8 +9,6 @@ namespace {
 
 using views::testing::SolverSample;
 
-constexpr std::uint64_t kMs = 1'000'000;
-
 /// Eight ranks reduce 8 bytes; rank 0 sends to ranks 1 and 2, in the world and in another communicator.
 struct TrafficSample : SolverSample {
   TrafficSample() {

@@ -25,8 +25,6 @@ using database::ContextKind;
 using views::testing::SampleExperiment;
 using views::testing::SolverSample;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 /// main calls `calls` procedures; the n-th takes n seconds.
 void add_calls(SampleExperiment& sample, std::uint32_t calls, const std::string& name) {
   sample.add_location(0, 0, sample.add_role("main"));

@@ -25,8 +25,6 @@ using database::WaitPattern;
 using views::testing::SolverSample;
 using views::testing::WorkersSample;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 std::string flat(std::string text) {
   text = wrap(text, 1'000);
   return text;

@@ -16,8 +16,6 @@ using views::testing::SampleExperiment;
 using views::testing::SolverSample;
 using views::testing::WorkersSample;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 /// A program of one procedure that works, and in MPI ranks then waits in a barrier.
 struct SimpleSample {
   SimpleSample(std::uint32_t ranks, std::uint64_t work_s, std::uint64_t wait_s, bool mpi)

@@ -11,8 +11,6 @@ namespace {
 using database::WaitPattern;
 using views::testing::SolverSample;
 
-constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
-
 /// Four iterations of 250 s; rank 5 takes much longer in the second.
 database::Variation iterations(database::ContextId loop, database::ContextId spmv) {
   database::Variation found;

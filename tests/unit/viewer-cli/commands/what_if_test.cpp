@@ -16,8 +16,6 @@ namespace {
 using Kind = merge::WhatIfChange::Kind;
 using metrics::WaitPattern;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 merge::WhatIfAnswer answer_of(const views::testing::SolverSample& solver) {
   return {.run_ns = 1000 * kSecond,
           .predicted_ns = 790 * kSecond,

@@ -2,6 +2,7 @@
 
 #include "findings/mpi_calls.hpp"
 #include "text/prose.hpp"
+#include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
 #include <cmath>
@@ -12,7 +13,7 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
-namespace culprit::viewer::testing {
+namespace culprit::viewer::testing::idleness_parts_test {
 namespace {
 
 std::string plain(const IdlenessParts& parts) {
@@ -37,7 +38,6 @@ double sum_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("waiting is divided by where it is waited, and waits at roots are for late ranks") {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();
   e.trace.traced = 8;
@@ -66,7 +66,6 @@ TEST_CASE("waiting is divided by where it is waited, and waits at roots are for 
 }
 
 TEST_CASE("a call that sends and receives bears its time once") {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();
   e.trace.traced = 8;
@@ -107,4 +106,4 @@ TEST_CASE("the parts of waiting add up to what is shown of the whole") {
   });
 }
 
-}  // namespace culprit::viewer::testing
+}  // namespace culprit::viewer::testing::idleness_parts_test

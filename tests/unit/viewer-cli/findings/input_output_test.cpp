@@ -10,14 +10,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-namespace culprit::viewer::testing {
+namespace culprit::viewer::testing::input_output_test {
 namespace {
 
 using database::ContextId;
 using database::ContextKind;
 using views::testing::SampleExperiment;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint32_t kTime = 0, kIdleness = 1, kCpu = 2, kIo = 3;
 
 /// Four ranks that work 10 s each; rank 2 writes for 10 s more, 8 of them in fsync, called on one line with
@@ -114,4 +113,4 @@ TEST_CASE("A suspect that writes is called so, and surely") {
   CHECK(report["suspects"][0]["confidence"] == "sure");
 }
 
-}  // namespace culprit::viewer::testing
+}  // namespace culprit::viewer::testing::input_output_test

@@ -7,14 +7,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-namespace culprit::viewer::testing {
+namespace culprit::viewer::testing::thread_causes_test {
 namespace {
 
 using database::ContextId;
 using database::ContextKind;
 using views::testing::SampleExperiment;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 enum : std::uint32_t { kTime, kIdleness, kCaused, kLockCaused, kIdle, kUnborne, kLockWaited, kLockUnborne };
 
 /// A main thread that assembles alone, and with three workers runs a loop; of these one works longest.
@@ -138,4 +137,4 @@ TEST_CASE("What makes threads idle is in blame, suspects and json, too") {
   CHECK(causes["locks"][0]["caused_s"] == Approx(27));
 }
 
-}  // namespace culprit::viewer::testing
+}  // namespace culprit::viewer::testing::thread_causes_test

@@ -6,14 +6,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-namespace culprit::viewer::testing {
+namespace culprit::viewer::testing::thread_efficiency_test {
 namespace {
 
 using database::ContextId;
 using database::ContextKind;
 using views::testing::SampleExperiment;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 enum : std::uint32_t { kTime, kCpu, kCaused, kIdle, kUnborne, kLockWaited, kOverhead };
 
 /// One process: the main thread is alone for 10 s, 10 s in a region with three workers, and 10 s in MPI. Of
@@ -92,4 +91,4 @@ TEST_CASE("Thread efficiencies are shown where processes have several threads, a
   CHECK(nlohmann::json::parse(run(alone, {"efficiency", "--format", "json"}))["threads"].is_null());
 }
 
-}  // namespace culprit::viewer::testing
+}  // namespace culprit::viewer::testing::thread_efficiency_test

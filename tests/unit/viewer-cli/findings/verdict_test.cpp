@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace culprit::viewer::testing {
+namespace culprit::viewer::testing::verdict_test {
 namespace {
 
 /// 4 threads, 400 s, 4 000 samples, and nothing lost.
@@ -88,4 +88,4 @@ TEST_CASE("One rank that is always late is lasting; ranks that are late in turns
   CHECK(who_is_late({}).drifting_s == 0);
 }
 
-}  // namespace culprit::viewer::testing
+}  // namespace culprit::viewer::testing::verdict_test

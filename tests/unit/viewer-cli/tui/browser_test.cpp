@@ -13,13 +13,7 @@
 #include <unistd.h>
 
 namespace culprit::viewer::tui::testing {
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("The start screen is the diagnosis, and Enter goes to what it names") {
   DrivenBrowser driven;

@@ -10,10 +10,6 @@
 namespace culprit::viewer::tui::testing {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 OtherRun mended_run() {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("mended-" + std::to_string(::getpid()) + ".db");

@@ -10,6 +10,10 @@
 
 namespace culprit::viewer::tui::testing {
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// The browser on the example, without a terminal: keys go in, screens come out.
 class DrivenBrowser {
  public:

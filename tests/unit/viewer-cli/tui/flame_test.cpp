@@ -5,13 +5,7 @@
 #include <catch2/catch.hpp>
 
 namespace culprit::viewer::tui::testing {
-namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("Each frame lies below what calls it, as wide as its share, and none over another") {
   DrivenBrowser driven;

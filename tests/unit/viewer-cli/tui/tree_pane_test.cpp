@@ -7,10 +7,6 @@
 namespace culprit::viewer::tui::testing {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// What a row says before the tree, which tells whether it is open.
 std::string numbers_of(const std::string& row) {
   return row.substr(0, 40);

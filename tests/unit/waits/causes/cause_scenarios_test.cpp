@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace cause_scenarios_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -312,3 +314,5 @@ TEST_CASE("most of the waiting is charged to the code that causes it, however th
     CHECK(share >= scenario.least);
   }
 }
+
+}  // namespace cause_scenarios_test

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace code_of_lines_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -67,3 +69,5 @@ TEST_CASE("without a tree, and without samples, all lines are of one kind") {
   CHECK(unknown.kind(0) == 0);
   CHECK(unknown.surplus(0, 0) == 0);
 }
+
+}  // namespace code_of_lines_test

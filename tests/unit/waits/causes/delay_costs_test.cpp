@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace delay_costs_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
@@ -204,3 +206,5 @@ TEST_CASE(
     CHECK(other.delays.costs == first.delays.costs);
   }
 }
+
+}  // namespace delay_costs_test

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace hotspots_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -54,3 +56,5 @@ TEST_CASE("hotspots never cost more than was waited, and are the same for any nu
     RC_ASSERT(analyse(simulated.run, 3).hotspots == found.hotspots);
   }));
 }
+
+}  // namespace hotspots_test

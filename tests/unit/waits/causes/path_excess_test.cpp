@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace path_excess_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 
@@ -136,3 +138,5 @@ TEST_CASE("where one side alone was sampled in a gap, its samples tell of both")
   account.add_exact(Side::waiter, kAfterSend, 8);
   CHECK(account.shares(12) == Shares{{kF, 1}});
 }
+
+}  // namespace path_excess_test

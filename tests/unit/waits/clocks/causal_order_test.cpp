@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace causal_order_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -124,3 +126,5 @@ TEST_CASE("whatever the hosts' clocks are off by and drift, causes come before t
   }));
   CHECK(violations > 0);
 }
+
+}  // namespace causal_order_test

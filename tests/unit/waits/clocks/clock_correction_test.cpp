@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace clock_correction_test {
+
 using culprit::measurement::trace::ClockPair;
 using culprit::waits::ClockCorrection;
 
@@ -42,3 +44,5 @@ TEST_CASE("one comparison gives an offset, none leaves the clock as it is") {
   const std::array none = {ClockPair{.monotonic_ns = 5, .realtime_ns = 9}};
   CHECK(ClockCorrection(none)(1700) == 1700);
 }
+
+}  // namespace clock_correction_test

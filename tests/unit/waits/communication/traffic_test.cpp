@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace traffic_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -149,3 +151,5 @@ TEST_CASE("partners are ranks of the world, whatever the communicator; a get com
   CHECK(std::pair(reported.partners[2].from, reported.partners[2].to) == std::pair(2, 0));
   CHECK(reported.partners[2].bytes == 64);
 }
+
+}  // namespace traffic_test

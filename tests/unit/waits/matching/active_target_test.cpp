@@ -11,6 +11,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace active_target_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
@@ -107,3 +109,5 @@ TEST_CASE("fences of a window of one process are not kept") {
     CHECK(fencing.open() == 0);
   });
 }
+
+}  // namespace active_target_test

@@ -10,6 +10,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace held_up_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -105,3 +107,5 @@ TEST_CASE("ranks that a reduction's root waits for wait for those below them; in
                                                                  {3, 1, Pattern::early_scan, 890, 2, 1}});
   }
 }
+
+}  // namespace held_up_test

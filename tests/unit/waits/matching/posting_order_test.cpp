@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace posting_order_test {
+
 using culprit::waits::PostingOrder;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("messages are taken in the order of posting, whatever the order of com
     RC_ASSERT(order.held_back() == 0);
   }));
 }
+
+}  // namespace posting_order_test

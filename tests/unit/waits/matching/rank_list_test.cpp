@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace rank_list_test {
+
 using culprit::waits::RankList;
 
 TEST_CASE("a rank list gives back any ranks") {
@@ -43,3 +45,5 @@ TEST_CASE("a rank list of regular ranks is small, and has no member beside its o
   CHECK_FALSE(list.at(static_cast<std::int32_t>(ranks.size())).has_value());
   CHECK_FALSE(RankList().at(0).has_value());
 }
+
+}  // namespace rank_list_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace request_table_test {
+
 using culprit::waits::RequestTable;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("a hundred thousand open requests, numbered in turn or all alike in th
     }
   }
 }
+
+}  // namespace request_table_test

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace critical_path_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -106,3 +108,5 @@ TEST_CASE("the critical path of a random run is as long as the run, for any numb
 TEST_CASE("a run without calls has no critical path") {
   CHECK(analyse(ScriptedRun(2)).path.length_ns() == 0);
 }
+
+}  // namespace critical_path_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace efficiency_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -43,3 +45,5 @@ TEST_CASE(
   CHECK(found.efficiency.transfer == Approx(0.5));
   CHECK(found.efficiency.serialization == Approx(1.0));
 }
+
+}  // namespace efficiency_test

@@ -14,6 +14,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace replay_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
@@ -411,3 +413,5 @@ TEST_CASE("sizes of messages are told apart to a part in a thousand, in their or
   }));
   CHECK(size_code(4096) < size_code(4101));
 }
+
+}  // namespace replay_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace unmatched_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
@@ -140,3 +142,5 @@ TEST_CASE("of two processes that claim a rank the first has it, whatever the oth
     CHECK(matched.store.line(rank_map.location_of(0, 0)).waits.front().ns == 30);
   });
 }
+
+}  // namespace unmatched_test

@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace wait_classification_test {
+
 using namespace culprit::waits;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("a completion lasts until the call's exit, beside its wait") {
   CHECK(line.classify() == OneLine::Found{{call, Pattern::wait_at_barrier, 500, 1},
                                           {call, Pattern::barrier_completion, 250, 1}});
 }
+
+}  // namespace wait_classification_test

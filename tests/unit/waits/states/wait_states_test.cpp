@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace wait_states_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 using culprit::measurement::trace::DefinitionKind;
@@ -322,3 +324,5 @@ TEST_CASE("between two groups the root is in one, and those beside it have no pa
     CHECK(found.unmatched == Unmatched{});
   }
 }
+
+}  // namespace wait_states_test

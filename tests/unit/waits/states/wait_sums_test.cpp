@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace wait_sums_test {
+
 using namespace culprit::waits;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("without waits there are no sums") {
   sums.close(0);
   CHECK(sums.take().empty());
 }
+
+}  // namespace wait_sums_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace own_times_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -71,3 +73,5 @@ TEST_CASE("a gap that was never sampled is named by the calls around it") {
     if (time.path.context == PathOfRegion::kBetween) CHECK(time.path.region == Region{kInit, kBarrier});
   }
 }
+
+}  // namespace own_times_test

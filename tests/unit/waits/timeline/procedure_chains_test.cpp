@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace procedure_chains_test {
+
 using namespace culprit::waits;
 
 TEST_CASE("a chain of procedures is a call path without call sites and loops") {
@@ -26,3 +28,5 @@ TEST_CASE("without a tree each call path is a chain of its own") {
   CHECK(chains.parent(chains.of(3)) == ProcedureChains::kRoot);
   CHECK(chains.common(chains.of(3), chains.of(4)) == ProcedureChains::kRoot);
 }
+
+}  // namespace procedure_chains_test

@@ -11,6 +11,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace recurrence_test {
+
 using namespace culprit;
 using namespace culprit::waits;
 
@@ -107,3 +109,5 @@ TEST_CASE("the outermost scope of which the calls divide the time recurs") {
   CHECK(recurrences.level(2, 10'000).uneven(10'000));
   CHECK(Recurrences().level(0, 100).count == 0);
 }
+
+}  // namespace recurrence_test

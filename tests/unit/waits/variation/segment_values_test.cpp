@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace segment_values_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -125,3 +127,5 @@ TEST_CASE("segments without calls that follow each other have all that was count
   });
   REQUIRE(holds);
 }
+
+}  // namespace segment_values_test

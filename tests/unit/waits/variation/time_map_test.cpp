@@ -10,6 +10,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace time_map_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -175,3 +177,5 @@ TEST_CASE("a bin holds what each rank's calls took in it, and the call path that
     }
   }));
 }
+
+}  // namespace time_map_test

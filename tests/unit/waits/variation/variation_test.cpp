@@ -12,6 +12,8 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+namespace variation_test {
+
 using namespace culprit::waits;
 using namespace culprit::waits::testing;
 
@@ -412,3 +414,5 @@ TEST_CASE("what was found of another procedure before changes nothing") {
     }
   }));
 }
+
+}  // namespace variation_test
