@@ -31,6 +31,7 @@ struct Excess {
   double margin = std::numeric_limits<double>::infinity();
 };
 
+/// Over the late threads.
 double total(const PerLate& values);
 /// e(c, t) less what sampling noise alone would give.
 double without_noise(const Excess& e, std::size_t late);
