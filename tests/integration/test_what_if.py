@@ -6,6 +6,7 @@ the replay of the unchanged run with that run.
 """
 
 import collections
+import concurrent.futures
 import copy
 import sys
 import unittest
@@ -140,13 +141,17 @@ class WhatIf(harness.UnderBothMpis, harness.Workspace):
         self.assertEqual(alone["replayed_savings"], [])
 
     def check(self, mpi):
-        for scenario in CHANGES:
+        # The replay knows no MPI: half of the scenarios under each.
+        asked = list(CHANGES) if harness.THOROUGH else list(CHANGES)[list(harness.LAUNCHERS).index(mpi) :: 2]
+        for scenario in asked:
             with self.subTest(scenario):
                 logs = {}
 
                 def measure(scenario=scenario, logs=logs):
-                    logs["before"] = self.run_logged(mpi, scenario)
-                    logs["after"] = self.run_logged(mpi, scenario, "changed", measured=False)
+                    with concurrent.futures.ThreadPoolExecutor() as pool:  # both sleep
+                        after = pool.submit(self.run_logged, mpi, scenario, "changed", measured=False)
+                        logs["before"] = self.run_logged(mpi, scenario)
+                        logs["after"] = after.result()
 
                 self.against_clock(measure, lambda scenario=scenario, logs=logs: self.compare(scenario, logs["before"], logs["after"]))
 
