@@ -22,8 +22,8 @@ namespace {
 
 using Address = std::uintptr_t;
 
-constexpr unsigned long kVersion = 0x030B;  // its upper two bytes
-constexpr Address kStateCFrame = 56;        // PyThreadState: cframe
+constexpr unsigned long kOldest = 0x030B00F0, kNext = 0x030C0000;  // 3.11.0, and the versions after 3.11
+constexpr Address kStateCFrame = 56;                               // PyThreadState: cframe
 
 /// _PyCFrame from current_frame on.
 struct CFrame {
@@ -396,7 +396,7 @@ bool may_read_directly() {
 
 void find_python() {
   const auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
-  if (version == nullptr || *version >> 16 != kVersion) return;
+  if (version == nullptr || *version < kOldest || *version >= kNext) return;
   const auto address = [](const char* name) { return reinterpret_cast<Address>(dlsym(RTLD_DEFAULT, name)); };
   python.code_type = address("PyCode_Type");
   python.string_type = address("PyUnicode_Type");
