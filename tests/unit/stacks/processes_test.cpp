@@ -18,7 +18,8 @@ namespace {
 /// A child with an environment of its own, until the end of the test.
 class Child {
  public:
-  explicit Child(std::vector<std::string> environment) {
+  explicit Child(std::vector<std::string> environment)
+      : variable_(environment.front().substr(0, environment.front().find('='))) {
     pid_ = fork();
     if (pid_ != 0) return;
     std::vector<char*> variables;
@@ -35,16 +36,17 @@ class Child {
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  /// Once it is what it is to become.
+  /// Once it is what it is to become: a process has its new name before its new environment.
   pid_t pid() const {
     while (true) {
       const auto entry = find_process(pid_);
-      if (!entry || entry->name == "sleep") return pid_;
+      if (!entry || (entry->name == "sleep" && Environment(pid_).find(variable_))) return pid_;
       usleep(1000);
     }
   }
 
  private:
+  std::string variable_;
   pid_t pid_ = 0;
 };
 
