@@ -1,7 +1,6 @@
 """Python programs: their functions stand in call paths with their lines, and take the times that the program says."""
 
 import collections
-import sys
 import unittest
 
 import harness
@@ -9,6 +8,7 @@ import harness
 PROGRAM = harness.TRUTH.parent / "apps" / "python_calls.py"
 MPI_PROGRAM = harness.TRUTH.parent / "apps" / "python_mpi.py"
 PYTHON = "/usr/bin/python3"
+VERSION = harness.run([PYTHON, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]).stdout.strip()
 
 
 def line_of(text, program=PROGRAM):
@@ -16,6 +16,7 @@ def line_of(text, program=PROGRAM):
     return next(number for number, line in enumerate(program.read_text().splitlines(), 1) if text in line)
 
 
+@unittest.skipUnless(VERSION == "3.11", f"{PYTHON} is Python {VERSION}")
 class PythonFunctions(harness.Workspace):
     def measure_mode(self, mode):
         done = harness.run([harness.HPCRUN, "-o", self.here / "run", PYTHON, PROGRAM, mode])
@@ -82,6 +83,7 @@ class PythonFunctions(harness.Workspace):
                 self.merge(self.here / f"run{rate}")
 
 
+@unittest.skipUnless(VERSION == "3.11", f"{PYTHON} is Python {VERSION}")
 class PythonMpi(harness.Workspace):
     def test_the_late_function_is_suspected(self):
         directory = self.here / "run"
