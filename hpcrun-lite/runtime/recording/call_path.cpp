@@ -273,7 +273,7 @@ NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64
       place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
     return place.node;
   if (python_runs()) [[unlikely]]
-    read_python_frames(thread, false);
+    read_python_frames(thread);
   WalkFlaws flaws;
   const NodeIndex node = walk_path(thread, start, flaws);
   keep(place, thread, start, node, python);
@@ -291,7 +291,7 @@ FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
 
 NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
   if (python_runs()) [[unlikely]]
-    read_python_frames(thread, true);
+    read_python_frames(thread);
   return walk_path(thread, start, flaws);
 }
 

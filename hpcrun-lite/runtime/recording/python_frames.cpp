@@ -47,8 +47,6 @@ constexpr Address kStringState = 32, kAsciiText = 48, kCompactText = 72, kBytesT
 
 struct Interpreter {
   void* (*thread_state)();
-  int (*is_initialized)();
-  int (*is_finalizing)();
   Address code_type, string_type, bytes_type;
 };
 constinit Interpreter python = {};
@@ -75,20 +73,13 @@ constinit Function further = {.state = kKnown,
                               .hash = 1,
                               .text = "0\t<further Python functions>\t"};
 
-/// Reads memory of this process: by a system call, which fails where there is none; directly where the thread
-/// itself called us, and what it runs stays as it is.
+/// Reads memory of this process by a system call, which fails where there is none. Never directly, not even
+/// where the thread itself called us: a longjmp out of Python leaves its frames behind, and states outlive
+/// their threads.
 class Memory {
  public:
-  explicit Memory(bool direct) : direct_(direct) {}
-
   /// As much as there is, in the page of `from` at least. Returns how much that is.
   std::size_t some(Address from, void* to, std::size_t size) const {
-    if (direct_) {
-      const std::size_t there = kPage - from % kPage;
-      if (there < size) size = there;
-      memcpy(to, reinterpret_cast<const void*>(from), size);
-      return size;
-    }
     const iovec here{.iov_base = to, .iov_len = size};
     const iovec there{.iov_base = reinterpret_cast<void*>(from), .iov_len = size};
     constexpr long kOne = 1;
@@ -96,22 +87,14 @@ class Memory {
     return got > 0 ? static_cast<std::size_t>(got) : 0;
   }
 
-  bool all(Address from, void* to, std::size_t size) const {
-    if (!direct_) return some(from, to, size) == size;
-    memcpy(to, reinterpret_cast<const void*>(from), size);
-    return true;
-  }
+  bool all(Address from, void* to, std::size_t size) const { return some(from, to, size) == size; }
 
   template <typename Value>
   bool value(Address from, Value& to) const {
     return all(from, &to, sizeof to);
   }
 
-  [[nodiscard]] bool direct() const { return direct_; }
   static constexpr std::size_t kPage = 4096;
-
- private:
-  bool direct_;
 };
 
 /// Frames of a thread mostly lie next to each other: the page that was read last.
@@ -121,7 +104,6 @@ class Window {
 
   bool frame(Address at, InterpreterFrame& to) {
     const Address from = at + kFrameCode;
-    if (memory_.direct()) return memory_.value(from, to);
     if (from < begin_ || from + sizeof to > begin_ + kept_) {
       begin_ = from / sizeof bytes_ * sizeof bytes_;
       kept_ = memory_.some(begin_, bytes_, sizeof bytes_);
@@ -387,35 +369,30 @@ bool is_same(const PythonFrame& a, const PythonFrame& b) {
   return a.at == b.at && a.code == b.code && a.instruction == b.instruction;
 }
 
-/// While the interpreter ends, threads that it left behind know states that are gone.
-bool may_read_directly() {
-  return python.is_initialized() != 0 && python.is_finalizing() == 0;
-}
-
 }  // namespace
 
 void find_python() {
-  const auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
-  if (version == nullptr || *version < kOldest || *version >= kNext) return;
   const auto address = [](const char* name) { return reinterpret_cast<Address>(dlsym(RTLD_DEFAULT, name)); };
-  python.code_type = address("PyCode_Type");
-  python.string_type = address("PyUnicode_Type");
-  python.bytes_type = address("PyBytes_Type");
-  if (python.code_type == 0 || python.string_type == 0 || python.bytes_type == 0) return;
-  python.is_initialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
-  python.is_finalizing = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
-  if (python.is_initialized == nullptr || python.is_finalizing == nullptr) return;
-  python.thread_state = reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+  const auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
+  if (version != nullptr && *version >= kOldest && *version < kNext) {
+    python.code_type = address("PyCode_Type");
+    python.string_type = address("PyUnicode_Type");
+    python.bytes_type = address("PyBytes_Type");
+    void* state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    if (python.code_type != 0 && python.string_type != 0 && python.bytes_type != 0)
+      python.thread_state = reinterpret_cast<void* (*)()>(state);
+  }
+  dlerror();  // what was not found is no error of the program's
 }
 
 bool python_runs() {
   return python.thread_state != nullptr;
 }
 
-void read_python_frames(Thread* thread, bool interrupted) {
+void read_python_frames(Thread* thread) {
   PythonFrames& known = thread->python;
   Found found;
-  const Memory memory(!interrupted && may_read_directly());
+  const Memory memory;
   if (void* state = python.thread_state()) find_frames(memory, reinterpret_cast<Address>(state), found);
   bool changed = false;
   std::uint32_t depth = 0;
@@ -437,7 +414,7 @@ void read_python_frames(Thread* thread, bool interrupted) {
 
 std::uint64_t called_python_frames() {
   Found found;
-  const Memory memory(may_read_directly());
+  const Memory memory;
   if (void* state = python.thread_state()) find_frames(memory, reinterpret_cast<Address>(state), found);
   std::uint64_t hash = found.count;
   for (std::uint32_t i = 0; i < found.count; ++i) {

@@ -14,13 +14,11 @@ void find_python();
 bool python_runs();
 
 /// Reads which Python functions the calling thread is in into `thread->python`, and counts there whether they
-/// are others, or elsewhere, than last time. `interrupted`: perhaps by a signal, while the interpreter
-/// changes what is read. Then it is read by a system call, which fails where memory is gone: some µs, else
-/// some 100 ns. The thread must be recording. Async-signal-safe.
-void read_python_frames(Thread* thread, bool interrupted);
+/// are others, or elsewhere, than last time. The thread must be recording. Async-signal-safe; some system
+/// calls.
+void read_python_frames(Thread* thread);
 
-/// A hash of where the calling thread, which calls this and was not interrupted, is in which Python
-/// functions. Some 100 ns.
+/// A hash of where the calling thread is in which Python functions. As costly.
 std::uint64_t called_python_frames();
 
 /// In a forked child, whose measurement knows no names yet.
