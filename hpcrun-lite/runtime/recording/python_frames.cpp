@@ -22,6 +22,8 @@ namespace {
 
 using Address = std::uintptr_t;
 
+constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;  // odd, with its bits well mixed
+
 constexpr unsigned long kOldest = 0x030B00F0, kNext = 0x030C0000;  // 3.11.0, and the versions after 3.11
 constexpr Address kStateCFrame = 56;                               // PyThreadState: cframe
 
@@ -55,12 +57,14 @@ constinit Interpreter python = {};
 struct Function {
   std::atomic<std::uint32_t> state;  ///< kFree, kBusy, kKnown
   Address code, file, name, lines;
+  std::uint64_t identity;  ///< as PythonFrame's
   std::uint32_t first_line;
   std::atomic<std::uint32_t> module;  ///< its index + 1; 0: the measurement has none yet
   std::uint64_t hash;
   char text[512];  ///< its entry's name
 };
 enum : std::uint32_t { kFree, kBusy, kKnown };
+/// The functions that were met last; code that comes and goes at ever new addresses fills it.
 constexpr std::size_t kFunctions = 2048, kProbes = 16;
 constinit Function functions[kFunctions] = {};
 constinit Function further = {.state = kKnown,
@@ -68,6 +72,7 @@ constinit Function further = {.state = kKnown,
                               .file = 0,
                               .name = 0,
                               .lines = 0,
+                              .identity = 0,
                               .first_line = 0,
                               .module = 0,
                               .hash = 1,
@@ -133,7 +138,7 @@ void add_frames(Address at, const CFrame& cframe, Window& window, Found& found) 
     InterpreterFrame read;
     if (!window.frame(frame, read) || read.code == 0) return;
     found.frames[found.count++] = {
-        .at = at, .code = read.code, .instruction = read.instruction, .module = 0, .line = 0};
+        .at = at, .code = read.code, .instruction = read.instruction, .identity = 0, .module = 0, .line = 0};
     if (read.is_entry != 0) return;
     frame = read.previous;
   }
@@ -148,8 +153,67 @@ void find_frames(const Memory& memory, Address state, Found& found) {
     CFrame cframe;
     if (!memory.value(at + kCFrameCurrent, cframe)) return;
     add_frames(at, cframe, window, found);
+    if (cframe.previous <= at)
+      return;  // outwards lie higher ones, and at last one without frames on the heap
     at = cframe.previous;
   }
+}
+
+/// Reads one place for each of some frames, `size_of(i)` bytes at `place_of(i)`, into `to`, one behind the
+/// other. Returns how many were there.
+template <typename PlaceOf, typename SizeOf>
+std::uint32_t read_each(std::uint32_t count, void* to, PlaceOf place_of, SizeOf size_of) {
+  iovec there[PythonFrames::kMax];
+  std::size_t size = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    there[i] = {.iov_base = reinterpret_cast<void*>(place_of(i)), .iov_len = size_of(i)};
+    size += there[i].iov_len;
+  }
+  const iovec here{.iov_base = to, .iov_len = size};
+  const long got = system_call(SYS_process_vm_readv, process.pid, word(&here), 1, word(&there[0]), count, 0);
+  std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0;
+  std::uint32_t whole = 0;
+  while (whole < count && left >= there[whole].iov_len) left -= there[whole++].iov_len;
+  return whole;
+}
+
+/// Reads of all code objects what distinguishes one from another that was at its address before. Where code
+/// is executed once and thrown away, the next has its objects at the same addresses: then the end of the
+/// file's name does.
+void identify(Found& found) {
+  struct Identity {
+    Address file, name, qualified, lines;
+  };
+  constexpr std::size_t kEnd = 64;
+  Identity of[PythonFrames::kMax];
+  std::uint64_t lengths[PythonFrames::kMax];
+  char ends[PythonFrames::kMax * kEnd];
+  const auto size_of_end = [&](std::uint32_t i) { return lengths[i] < kEnd ? lengths[i] : kEnd; };
+  std::uint32_t known = read_each(
+      found.count, of, [&](std::uint32_t i) { return found.frames[i].code + kCodeFile; },
+      [](std::uint32_t) { return sizeof(Identity); });
+  known = read_each(
+      known, lengths, [&](std::uint32_t i) { return of[i].file + kObjectSize; },
+      [](std::uint32_t) { return sizeof(std::uint64_t); });
+  known = read_each(
+      known, ends, [&](std::uint32_t i) { return of[i].file + kAsciiText + lengths[i] - size_of_end(i); },
+      size_of_end);
+  const char* end = ends;
+  for (std::uint32_t i = 0; i < known; ++i) {
+    std::uint64_t hash =
+        ((of[i].file * kSpread ^ of[i].name) * kSpread ^ of[i].qualified) * kSpread ^ of[i].lines;
+    for (std::size_t k = size_of_end(i); k > 0; --k)
+      hash = (hash ^ static_cast<unsigned char>(*end++)) * kSpread;
+    found.frames[i].identity = hash | 1;
+  }
+}
+
+/// The calling thread's.
+void find_own_frames(const Memory& memory, Found& found) {
+  void* state = python.thread_state();
+  if (state == nullptr) return;
+  find_frames(memory, reinterpret_cast<Address>(state), found);
+  if (found.count != 0) identify(found);
 }
 
 /// A character as UTF-8. Returns how many bytes it takes.
@@ -217,13 +281,14 @@ struct Code {
 static_assert(offsetof(Code, file) == kCodeFile - kObjectType);
 
 /// Fills in a function that nobody can find yet.
-bool describe(const Memory& memory, Function& function, Address address, const Code& code) {
+bool describe(const Memory& memory, Function& function, const PythonFrame& frame, const Code& code) {
   Text<sizeof function.text> text;
   text.number(static_cast<std::uint64_t>(code.first_line)).add("\t");
   if (!add_string(memory, text, code.qualified)) return false;
   text.add("\t");
   if (!add_string(memory, text, code.file)) return false;
-  function.code = address;
+  function.code = frame.code;
+  function.identity = frame.identity;
   function.file = code.file;
   function.name = code.qualified;
   function.lines = code.lines;
@@ -233,28 +298,51 @@ bool describe(const Memory& memory, Function& function, Address address, const C
   return true;
 }
 
-bool is_of(const Function& function, Address address, const Code& code) {
-  return function.code == address && function.file == code.file && function.name == code.qualified &&
-         function.lines == code.lines && function.first_line == static_cast<std::uint32_t>(code.first_line);
+bool is_of(const Function& function, const PythonFrame& frame, const Code& code) {
+  return function.code == frame.code && function.identity == frame.identity && function.file == code.file &&
+         function.name == code.qualified && function.lines == code.lines &&
+         function.first_line == static_cast<std::uint32_t>(code.first_line);
 }
 
-/// The function of a code object; null where that is none.
-Function* function_of(const Memory& memory, Address address) {
+/// Whether the function with this name, by its hash, is one of the first kNamed.
+bool may_have_name(std::uint64_t hash) {
+  constexpr std::uint32_t kNamed = 2048;
+  static constinit std::atomic<std::uint64_t> names[2 * kNamed] = {};
+  static constinit std::atomic<std::uint32_t> used{0};
+  for (std::uint64_t at = hash % (2 * kNamed);; at = (at + 1) % (2 * kNamed)) {
+    std::uint64_t there = names[at].load(std::memory_order_relaxed);
+    if (there == hash) return true;
+    if (there != 0) continue;
+    if (used.fetch_add(1, std::memory_order_relaxed) >= kNamed) {
+      used.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    if (names[at].compare_exchange_strong(there, hash, std::memory_order_relaxed)) return true;
+    used.fetch_sub(1, std::memory_order_relaxed);
+    if (there == hash) return true;
+  }
+}
+
+/// The function of a code object, described in `other` where the table has no room; null where that is none.
+Function* function_of(const Memory& memory, const PythonFrame& frame, Function& other) {
+  const Address address = frame.code;
   Code code;
   if (!memory.value(address + kObjectType, code) || code.type != python.code_type || code.first_line < 0)
     return nullptr;
-  const std::size_t first = (address >> 4) * 0x9e3779b97f4a7c15U >> 53;
+  const std::size_t first = (address >> 4) * kSpread >> 53;
   for (std::size_t i = 0; i < kProbes; ++i) {
     Function& function = functions[(first + i) % kFunctions];
     std::uint32_t state = function.state.load(std::memory_order_acquire);
     if (state == kFree && function.state.compare_exchange_strong(state, kBusy, std::memory_order_acquire)) {
-      const bool known = describe(memory, function, address, code);
+      const bool known = describe(memory, function, frame, code) && may_have_name(function.hash);
       function.state.store(known ? kKnown : kFree, std::memory_order_release);
-      return known ? &function : nullptr;
+      if (known) return &function;
+      break;
     }
-    if (state == kKnown && is_of(function, address, code)) return &function;
+    if (state == kKnown && is_of(function, frame, code)) return &function;
   }
-  return &further;
+  if (!describe(memory, other, frame, code)) return nullptr;
+  return may_have_name(other.hash) ? &other : &further;
 }
 
 std::uint32_t module_of(Function& function) {
@@ -352,7 +440,8 @@ std::uint32_t line_of(const Memory& memory, const Function& function, std::uint6
 
 /// False where the frame is none.
 bool describe(const Memory& memory, PythonFrame& frame) {
-  Function* function = function_of(memory, frame.code);
+  Function other{};
+  Function* function = function_of(memory, frame, other);
   if (function == nullptr) return false;
   frame.module = module_of(*function);
   if (frame.module == cct::kNoModule) return false;
@@ -366,7 +455,8 @@ bool describe(const Memory& memory, PythonFrame& frame) {
 }
 
 bool is_same(const PythonFrame& a, const PythonFrame& b) {
-  return a.at == b.at && a.code == b.code && a.instruction == b.instruction;
+  return a.at == b.at && a.code == b.code && a.instruction == b.instruction && a.identity == b.identity &&
+         a.identity != 0;
 }
 
 }  // namespace
@@ -393,7 +483,7 @@ void read_python_frames(Thread* thread) {
   PythonFrames& known = thread->python;
   Found found;
   const Memory memory;
-  if (void* state = python.thread_state()) find_frames(memory, reinterpret_cast<Address>(state), found);
+  find_own_frames(memory, found);
   bool changed = false;
   std::uint32_t depth = 0;
   for (std::uint32_t i = found.count; i-- > 0;) {
@@ -415,12 +505,12 @@ void read_python_frames(Thread* thread) {
 std::uint64_t called_python_frames() {
   Found found;
   const Memory memory;
-  if (void* state = python.thread_state()) find_frames(memory, reinterpret_cast<Address>(state), found);
+  find_own_frames(memory, found);
   std::uint64_t hash = found.count;
   for (std::uint32_t i = 0; i < found.count; ++i) {
-    constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
     hash = (hash ^ found.frames[i].at) * kSpread;
     hash = (hash ^ found.frames[i].code) * kSpread;
+    hash = (hash ^ found.frames[i].identity) * kSpread;
     hash = (hash ^ found.frames[i].instruction) * kSpread;
   }
   return hash;

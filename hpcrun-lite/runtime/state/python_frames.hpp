@@ -10,6 +10,7 @@ struct PythonFrame {
   std::uintptr_t at;           ///< an address in the stack frame of the C function that runs it
   std::uintptr_t code;         ///< its code object
   std::uintptr_t instruction;  ///< that it executes, or executed last
+  std::uint64_t identity;      ///< a hash that tells code objects at one address apart; 0: not known
   std::uint32_t module, line;  ///< its entry in the module table, and where it is
 };
 

@@ -329,7 +329,9 @@ void Overlay::place(cct::NodeId node) {
   Position& parent = positions_[raw.parent];
   const bool same_module = shared_.tree[raw.parent].frame.module == module;
   const ProcedureName name = procedure(module, point);
-  if (parent.python && strings_[name.label.name].starts_with(kPythonInterpreter))
+  // Below a Python function: by its name, or a part of it that was moved out of line and has none.
+  const bool below_python = parent.python && shared_.tree[raw.parent].frame.kind == cct::FrameKind::region;
+  if (below_python && (name.nameless || strings_[name.label.name].starts_with(kPythonInterpreter)))
     return place_interpreter(node, parent);
   Position here;
   if (same_module && parent.stand_in != kNone && point != nullptr && parent.procedure == point->procedure) {
