@@ -7,6 +7,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,20 +48,35 @@ void write_thread_causes(std::ostream& out, const Screen& screen, const views::F
         causes.locks);
 }
 
+/// What the text leaves out.
+void write_further_places(std::ostream& out, const Screen& screen, std::span<const Blamed> further) {
+  if (further.empty()) return;
+  double rest = 0;
+  for (const Blamed& each : further) rest += each.idle_s;
+  out << wrap("and " + keep(counted(further.size(), "further place")) + " with " +
+                  keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
+              screen.width, 2)
+      << '\n';
+}
+
 }  // namespace
 
-double idleness_of(const views::Figures& figures) {
+double idleness_of(const views::Figures& figures, bool without_startup) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<ContextId> left_out;
+  if (without_startup) left_out = views::mpi_start_up(experiment);
   try {
-    return views::total(figures, views::find_column(figures.experiment(), "idleness"));
+    return views::total_without(figures, views::find_column(experiment, "idleness"), left_out);
   } catch (const views::UnknownMetric&) {
     return 0;
   }
 }
 
-void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                 bool without_startup) {
   const database::Contents& experiment = figures.experiment();
-  const std::vector<Blamed> blamed = find_blamed(figures);
-  const double idle = idleness_of(figures);
+  const std::vector<Blamed> blamed = find_blamed(figures, without_startup);
+  const double idle = idleness_of(figures, without_startup);
   if (blamed.empty()) {
     out << "No waiting, hence no blame.\n";
     write_thread_causes(out, screen, figures);
@@ -72,7 +88,7 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
   const std::size_t listed = std::min(blamed.size(), kPlacesListed);
   for (const Blamed& each : std::span(blamed).first(listed)) {
     const std::string amount = scale.write(each.idle_s);
-    const std::string share = grouped(idle > 0 ? 100 * each.idle_s / idle : 0, 1);
+    const std::string share = grouped(100 * each.share(idle), 1);
     out << align_right(amount, width) << ' ' << scale.unit
         << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
         << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
@@ -83,16 +99,8 @@ void write_blame(std::ostream& out, const Screen& screen, const views::Figures& 
     out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
         << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
   }
-  if (listed == blamed.size()) {
-    write_thread_causes(out, screen, figures);
-    return;
-  }
-  double rest = 0;
-  for (const Blamed& each : std::span(blamed).subspan(listed)) rest += each.idle_s;
-  out << wrap("and " + keep(counted(blamed.size() - listed, "further place")) + " with " +
-                  keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
-              screen.width, 2)
-      << '\n';
+  write_further_places(out, screen, std::span(blamed).subspan(listed));
+  if (without_startup) out << '\n' << screen.dim(wrap(kBlameSharesWithoutStartUp, screen.width)) << '\n';
   write_thread_causes(out, screen, figures);
 }
 
@@ -104,7 +112,7 @@ Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blam
   for (const Blamed& each : blamed) {
     const std::vector<std::uint32_t> waiters = waiting.of(each);
     table.rows.push_back({'c' + std::to_string(each.context), Table::Path{each.context}, each.idle_s,
-                          idle_s > 0 ? each.idle_s / idle_s : 0, figures.experiment().roles[each.role].name,
+                          each.share(idle_s), figures.experiment().roles[each.role].name,
                           Table::Ranks{waiters}, waiters});
   }
   return table;

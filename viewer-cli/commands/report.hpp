@@ -24,8 +24,10 @@ void write_info(std::ostream& out, const Screen& screen, const database::Content
 /// `{"command","ranks","threads","samples",…,"events","modules","start","duration_s"}`.
 Json info_json(const database::Contents& experiment);
 
-/// Balanced contexts and their blame, as a table with their call paths.
-void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures);
+/// Balanced contexts and their blame, as a table with their call paths. `without_startup`: shares are of the
+/// waiting outside MPI_Init and MPI_Finalize.
+void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                 bool without_startup = false);
 /// Shares are of `idle_s`.
 Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s);
 
@@ -33,7 +35,7 @@ Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blam
 void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures);
 Table suspects_table(const views::Figures& figures);
 
-/// Idleness over all roles, seconds.
-double idleness_of(const views::Figures& figures);
+/// Idleness over all roles, seconds; `without_startup`: outside MPI_Init and MPI_Finalize.
+double idleness_of(const views::Figures& figures, bool without_startup = false);
 
 }  // namespace culprit::viewer

@@ -65,11 +65,17 @@ void run_efficiency(std::ostream& out, const Screen& screen, const views::Source
       format, out, [&] { write_efficiency(out, screen, figures); }, [&] { return efficiency_json(figures); });
 }
 
-void run_blame(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
+void run_blame(std::ostream& out, const Screen& screen, const views::Source& source,
+               const Invocation& invocation) {
   const views::Figures figures(source);
+  const bool without_startup = invocation.without_startup;
   write_table_as(
-      format, out, source.experiment(), [&] { write_blame(out, screen, figures); },
-      [&] { return blame_table(figures, find_blamed(figures), idleness_of(figures)); });
+      invocation.format, out, source.experiment(),
+      [&] { write_blame(out, screen, figures, without_startup); },
+      [&] {
+        return blame_table(figures, find_blamed(figures, without_startup),
+                           idleness_of(figures, without_startup));
+      });
 }
 
 void run_suspects(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
@@ -179,7 +185,7 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       run_threads(out, screen, source, invocation);
       break;
     case Command::blame:
-      run_blame(out, screen, source, invocation.format);
+      run_blame(out, screen, source, invocation);
       break;
     case Command::suspects:
       run_suspects(out, screen, source, invocation.format);

@@ -138,13 +138,41 @@ std::vector<double> outside_waits(const views::Figures& figures, std::span<const
   return result;
 }
 
+/// Takes `idle_s`, waited in `start_up`, out of what was blamed for it: contexts within, and for the rest the
+/// deepest balanced one around (lib/blame/shift.cpp).
+void leave_out(const database::Contents& experiment, ContextId start_up, std::uint32_t role, double idle_s,
+               std::vector<Blamed>& all) {
+  ContextId around = experiment.contexts[start_up].parent;
+  while (around != 0 && experiment.balance(role, around) != database::Balance::balanced)
+    around = experiment.contexts[around].parent;
+  for (Blamed& each : all) {
+    if (each.role != role || each.context < start_up || each.context >= experiment.contexts[start_up].end)
+      continue;
+    idle_s -= each.counted_s;
+    each.counted_s = 0;
+  }
+  for (Blamed& each : all) {
+    if (each.role == role && each.context == around) each.counted_s = std::max(0.0, each.counted_s - idle_s);
+  }
+}
+
 }  // namespace
 
-std::vector<Blamed> find_blamed(const views::Figures& figures) {
+std::vector<Blamed> find_blamed(const views::Figures& figures, bool without_startup) {
+  const database::Contents& experiment = figures.experiment();
   std::vector<Blamed> result;
-  const std::vector<std::vector<database::BlameRow>> blame = figures.experiment().blame.read();
+  const std::vector<std::vector<database::BlameRow>> blame = experiment.blame.read();
   for (std::uint32_t role = 0; role < blame.size(); ++role) {
-    for (const database::BlameRow& row : blame[role]) result.push_back({row.context, role, seconds(row.sum)});
+    for (const database::BlameRow& row : blame[role])
+      result.push_back({row.context, role, seconds(row.sum), seconds(row.sum)});
+  }
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  if (without_startup && idleness) {
+    for (const ContextId start_up : views::mpi_start_up(experiment)) {
+      for (std::uint32_t role = 0; role < blame.size(); ++role)
+        leave_out(experiment, start_up, role, seconds(figures.context(role, *idleness, start_up, true).sum),
+                  result);
+    }
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Blamed& a, const Blamed& b) { return a.idle_s > b.idle_s; });
@@ -270,7 +298,7 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   diagnosis.without_startup = without_startup;
   add_idleness(figures, *time, idleness, left_out, diagnosis);
   add_work(figures, *time, diagnosis);
-  diagnosis.blamed = find_blamed(figures);
+  diagnosis.blamed = find_blamed(figures, without_startup);
   return diagnosis;
 }
 

@@ -41,6 +41,12 @@ struct Blamed {
   database::ContextId context = 0;
   std::uint32_t role = 0;
   double idle_s = 0;
+  double counted_s = 0;  ///< of that, what shares count: without start-up, where that is left out
+
+  /// Of all idleness that shares count.
+  [[nodiscard]] double share(double all_counted_s) const {
+    return all_counted_s > 0 ? counted_s / all_counted_s : 0;
+  }
 };
 
 /// A procedure and what it does itself, waits left out.
@@ -83,8 +89,9 @@ struct Charged {
 /// Those of a blamed context, the largest first.
 std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed);
 
-/// Blamed contexts of all roles, most idleness first.
-std::vector<Blamed> find_blamed(const views::Figures& figures);
+/// Blamed contexts of all roles, most idleness first. `without_startup`: shares do not count what is waited
+/// in MPI_Init and MPI_Finalize.
+std::vector<Blamed> find_blamed(const views::Figures& figures, bool without_startup = false);
 
 /// Who waits below blamed contexts.
 class Waiters {

@@ -29,6 +29,10 @@ std::string procedure_name(const database::Contents& experiment, database::Conte
 std::string suspect_phrase(const database::Contents& experiment, database::ContextId named,
                            database::ContextId inside, std::size_t width, bool unicode);
 
+/// Below blamed places, where start-up is left out.
+inline constexpr const char* kBlameSharesWithoutStartUp =
+    "Shares are of the waiting outside MPI_Init and MPI_Finalize.";
+
 /// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`: how much
 /// more some threads work than the others.
 std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);

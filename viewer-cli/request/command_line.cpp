@@ -73,7 +73,7 @@ const std::array<OptionUse, 29> kUses = {{
     {"--metric",
      {Command::hot_path, Command::threads, Command::variation, Command::diff, Command::exporting}},
     {"--derive", {Command::view, Command::hot_path, Command::threads, Command::diff, Command::exporting}},
-    {"--without-startup", {Command::report, Command::view, Command::hot_path}},
+    {"--without-startup", {Command::report, Command::view, Command::hot_path, Command::blame}},
     {"--no-source", {Command::exporting}},
     {"--by-rank", {Command::waits, Command::causes, Command::hotspots}},
     {"--balance", {Command::what_if}},

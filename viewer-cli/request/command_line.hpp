@@ -58,10 +58,9 @@ struct Invocation {
   std::string procedure;    ///< variation: whose invocations instead; empty: the dominant procedure's
   std::string focus, ranks, role, output;
   bool ids = false, lines = false, inside_waits = false, all = false, quiet = false;
-  bool without_startup =
-      false;               ///< report, view, browser: shares of the run without MPI_Init and MPI_Finalize
-  bool no_source = false;  ///< export html: without source texts
-  bool by_rank = false;    ///< waits, causes, hotspots: a row for each rank
+  bool without_startup = false;  ///< report, view, blame, browser: shares without MPI_Init and MPI_Finalize
+  bool no_source = false;        ///< export html: without source texts
+  bool by_rank = false;          ///< waits, causes, hotspots: a row for each rank
   std::vector<std::string> removed, balanced;  ///< what-if: paths of code
   std::vector<std::string> sped_up;            ///< what-if: PATH=FACTOR
   bool each = false;                           ///< what-if: balances each interval by itself

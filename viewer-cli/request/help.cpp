@@ -171,9 +171,10 @@ the most time is shown.
      R"help(Balanced code below which ranks wait, most idleness first: the load is uneven inside it.
 
   viewer-cli run1.db blame
+  viewer-cli run1.db blame --without-startup
   viewer-cli run1.db blame --format json
 )help",
-     {},
+     "  --without-startup       shares are of the waiting outside MPI_Init and MPI_Finalize; seconds stay\n",
      kTable,
      {}},
     {"suspects",

@@ -28,17 +28,18 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
   const std::size_t listed = std::min(diagnosis.blamed.size(), kMostRows);
   for (const Blamed& each : std::span(diagnosis.blamed).first(listed)) {
     const std::vector<std::uint32_t> waiters = waiting.of(each);
-    const double share = diagnosis.idle_s > 0 ? each.idle_s / diagnosis.idle_s : 0;
-    page.add(link_line(scope_phrase(workspace.experiment(), each.context, false,
-                                    static_cast<std::size_t>(width), workspace.unicode()),
-                       seconds_text(workspace, each.idle_s) + "  " + grouped(100 * share, 1) + " %",
-                       to_context(each.context, waiters), width, 0, workspace.unicode()));
+    page.add(link_line(
+        scope_phrase(workspace.experiment(), each.context, false, static_cast<std::size_t>(width),
+                     workspace.unicode()),
+        seconds_text(workspace, each.idle_s) + "  " + grouped(100 * each.share(diagnosis.idle_s), 1) + " %",
+        to_context(each.context, waiters), width, 0, workspace.unicode()));
     const std::string who =
         waiters.empty() ? "nobody in particular" : threads_phrase(workspace.experiment(), waiters);
     page.say("waited: " + who + role_suffix(workspace.experiment(), each.role), width, 4);
     add_path(page, workspace, each.context, width, 4);
   }
   say_rest(page, diagnosis.blamed.size(), "blame");
+  if (diagnosis.without_startup) page.say(kBlameSharesWithoutStartUp, width, 0, Tone::dim);
   return page;
 }
 

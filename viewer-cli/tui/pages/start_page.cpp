@@ -92,7 +92,7 @@ class StartPage {
     for (const Blamed& each : diagnosis_.blamed) {
       if (listed == kBlamedListed || (listed > 0 && each.idle_s < kWorthListing * diagnosis_.idle_s)) break;
       ++listed;
-      link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.idle_s / diagnosis_.idle_s),
+      link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.share(diagnosis_.idle_s)),
            to_context(each.context, waiting.of(each)), 0);
       suspects(all, each);
     }

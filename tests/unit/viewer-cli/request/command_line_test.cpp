@@ -132,6 +132,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "diff"}, "no second database");
   refuses({"run1.db", "diff", "run2.db", "--scaling", "odd"}, "odd");
   refuses({"run1.db", "view", "--scaling", "weak"}, "--scaling");
+  refuses({"run1.db", "suspects", "--without-startup"}, "--without-startup: no option of suspects");
   refuses({"run1.db", "export"}, "no format");
   refuses({"run1.db", "export", "tarot"}, "tarot");
   refuses({"run1.db", "info", "more"}, "more");
