@@ -291,6 +291,7 @@ class Answers:
         for kind in ("calling-context", "callers", "flat"):
             self.check_view(harness.viewer_json(database, "view", kind), kind)
         self.check_sums(answers, ranks)
+        self.check_without_start_up(database, answers["blame"])
         return answers
 
     def check_view(self, result, kind):
@@ -306,6 +307,15 @@ class Answers:
             times = [child["values"]["REALTIME:sum (I)"] for child in each["children"]]
             self.assertEqual(times, sorted(times, reverse=True))
             self.assertLessEqual(each["observers"] or 0, each["threads"])
+
+    def check_without_start_up(self, database, blame):
+        """Seconds stay, and shares of the rest add up to it."""
+        without = harness.viewer_json(database, "blame", "--without-startup")
+        check(without, BLAME, "blame --without-startup")
+        self.assertEqual([row | {"share": 0} for row in without], [row | {"share": 0} for row in blame])
+        report = harness.viewer_json(database, "report", "--without-startup")
+        self.assertEqual(report["blame"], without)
+        self.assertAlmostEqual(sum(row["share"] for row in without), 1 if report["idle_s"] > 0 else 0, places=6)
 
     def check_sums(self, answers, ranks):
         """What several commands tell is the same."""
