@@ -15,7 +15,7 @@
 // What calls move by requests where there is no trace: a receive counts at the call that completes it, a
 // persistent operation at each of its starts. Only receives and persistent operations are kept among the open
 // requests (open_requests.hpp): others count where they begin. Cost: to add an open request, or to look for
-// one, takes some 10 ns; where nothing was ever kept, a load.
+// one, takes some 20 ns; where nothing was ever kept, a load.
 namespace culprit::mpi {
 
 /// From MPI_Init on, also while sampling is stopped: what begins then may complete later.
