@@ -3,7 +3,6 @@
 #include "mpi/amounts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/handle_table.hpp"
-#include "mpi/open_requests.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "mpi/transfers.hpp"
 #include "runtime/api.hpp"
@@ -13,7 +12,8 @@
 #include <cstdint>
 
 // What a call moved, added to its thread's table where there is no trace. Messages count at the call that
-// sends them and at the one in which they arrive; counted_requests.hpp has what calls move by requests.
+// sends them, and at the one in which they arrive where that is a blocking receive: of other receives no call
+// shows without following every request.
 namespace culprit::mpi {
 
 /// Calls of one path are added to the tree this many at a time: a killed process loses fewer than that of
@@ -45,11 +45,6 @@ inline std::atomic<std::uint32_t> handle_generation{1};
 
 /// Finds a place for a partner, who it is, and whether it was counted often enough to be handed over.
 void count_new_partner(CulpritCallTable& table, const Message& message, std::uint64_t bytes);
-
-/// Who a rank of a communicator is.
-Recipient recipient_of(MPI_Comm comm, int peer);
-/// Counts a message to who is known without the communicator's handle.
-void count_recipient(const Recipient& recipient, std::uint64_t bytes);
 
 inline void add_partner(const Message& message, std::uint64_t bytes) {
   CulpritCallTable& table = *culprit_rt_thread.calls;

@@ -1,7 +1,5 @@
 #include "mpi/completions.hpp"
 
-#include "mpi/call_counts.hpp"
-#include "mpi/predefined.hpp"
 #include "runtime/api.hpp"
 
 #include <algorithm>
@@ -36,23 +34,6 @@ void record(const CallPlace& call, bool any, int items, Next next) {
   if (!begun) return;
   culprit_rt_trace_operations(piece, filled);
   culprit_rt_trace_end();
-}
-
-using measurement::trace::OperationKind;
-
-void count_receive(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
-                   CulpritCallCount* slot) {
-  std::uint64_t bytes = 0;
-  if (complete_receive(request, before, status, stays, bytes) && slot != nullptr)
-    add_message(*slot, 0, bytes);
-}
-
-/// A persistent operation that begins.
-void add_begun(CulpritCallCount* slot, const Operation& operation, const Recipient& recipient) {
-  const bool moves = operation.kind == OperationKind::send || operation.kind == OperationKind::all_to_all;
-  if (slot == nullptr || !moves) return;
-  add_message(*slot, operation.bytes, operation.bytes_received);
-  if (operation.kind == OperationKind::send) count_recipient(recipient, operation.bytes);
 }
 
 }  // namespace
@@ -94,40 +75,11 @@ void CompletingCall::exit(const Requests& requests, int result, const CallPlace&
          [&](int n, Operation* operations) { return completed(requests, n, result, operations); });
 }
 
-void CompletingCall::count(const Requests& requests, int result, CulpritCallCount* slot) const {
-  const MPI_Request none = no_request();
-  if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) {
-    for (int i = 0; i < count_; ++i)
-      if (handles_[i] != requests.requests[i]) drop_request(handles_[i], before_);
-    return;
-  }
-  const int items = completed_requests(requests);
-  for (int n = 0; n < items; ++n) {
-    const MPI_Request request = handles_[requests.completed != nullptr ? requests.completed[n] : n];
-    const MPI_Status& status = requests.statuses[n];
-    const bool pending = result == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING;
-    if (request != none && !pending) count_receive(request, before_, status, false, slot);
-  }
-}
-
-bool StartingCall::begun(const RequestStart& facts, int n, Operation& operation, Recipient& recipient) {
-  const MPI_Request before = handles_.before(facts, n);
-  if (before != facts.requests[n]) rename_persistent(before, facts.requests[n]);
-  return start_persistent(facts.requests[n], operation, recipient);
-}
-
-void StartingCall::count(const RequestStart& facts, CulpritCallCount* slot) {
-  for (int n = 0; n < facts.count; ++n) {
-    Operation operation;
-    Recipient recipient;
-    if (begun(facts, n, operation, recipient)) add_begun(slot, operation, recipient);
-  }
-}
-
 void StartingCall::exit(const RequestStart& facts, const CallPlace& call) {
   record(call, false, std::max(facts.count, 0), [&](int n, Operation* operations) {
-    Recipient recipient;
-    return begun(facts, n, operations[0], recipient) ? 1 : 0;
+    MPI_Request before = handles_.before(facts, n);
+    if (before != facts.requests[n]) rename_persistent(before, facts.requests[n]);
+    return start_persistent(facts.requests[n], operations[0]) ? 1 : 0;
   });
 }
 
@@ -135,10 +87,6 @@ void record_query(const StatusQuery& facts, std::uint64_t before, const CallPlac
   record(call, false, 1, [&](int /*n*/, Operation* operations) {
     return complete_request(facts.request, before, *facts.status, true, operations);
   });
-}
-
-void count_query(const StatusQuery& facts, std::uint64_t before, CulpritCallCount* slot) {
-  count_receive(facts.request, before, *facts.status, true, slot);
 }
 
 }  // namespace culprit::mpi

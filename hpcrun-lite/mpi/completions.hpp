@@ -29,9 +29,6 @@ class CompletingCall {
   /// After it, with its result: records the call and the operations that it completed.
   void exit(const Requests& requests, int result, const CallPlace& call);
 
-  /// After one without a trace: adds what arrived to the slot, unless that is null.
-  void count(const Requests& requests, int result, CulpritCallCount* slot) const;
-
   CompletingCall() {}  // NOLINT: the rest is of calls that were entered
   ~CompletingCall() {
     if (memory_ != nullptr) [[unlikely]]
@@ -61,19 +58,12 @@ class StartingCall {
   void enter(const RequestStart& facts) { handles_.keep(facts); }
   /// After it: records the call and the operations that it began.
   void exit(const RequestStart& facts, const CallPlace& call);
-  /// After one without a trace: adds what is sent to the slot, unless that is null.
-  void count(const RequestStart& facts, CulpritCallCount* slot);
 
  private:
-  /// What the n-th request began; false: not known.
-  bool begun(const RequestStart& facts, int n, Operation& operation, Recipient& recipient);
-
   StartedHandles handles_;
 };
 
 /// After MPI_Request_get_status found the request complete, which stays.
 void record_query(const StatusQuery& facts, std::uint64_t before, const CallPlace& call);
-/// The same without a trace.
-void count_query(const StatusQuery& facts, std::uint64_t before, CulpritCallCount* slot);
 
 }  // namespace culprit::mpi

@@ -50,31 +50,24 @@ class HandleTable {
   /// Beside what has the key already. False: there is no room.
   /// `others`: whether it has some.
   bool add(std::uint64_t key, const Value& value, bool& others) {
-    return put(key, others, [&](Value& added) { added = value; });
-  }
-  bool add(std::uint64_t key, const Value& value) {
-    bool others;
-    return add(key, value, others);
-  }
-  /// The same where `fill` writes the value in its place, with the shard's lock held. What it leaves out is
-  /// anything.
-  template <typename Fill>
-  bool put(std::uint64_t key, bool& others, Fill fill) {
     others = false;
     if (key == 0) return false;
     Shard& shard = shard_of(key);
     shard.lock.lock();
-    const std::size_t used = shard.used();
-    const bool room = used < most_used();
+    const bool room = shard.used < most_used();
     if (room) {
       std::size_t at = home_of(key);
       for (; shard.slot[at].key != 0; at = next(at)) others = others || shard.slot[at].key == key;
       shard.slot[at].key = key;
-      fill(shard.slot[at].value());
-      shard.use(used + 1);
+      shard.slot[at].value() = value;
+      ++shard.used;
     }
     shard.lock.unlock();
     return room;
+  }
+  bool add(std::uint64_t key, const Value& value) {
+    bool others;
+    return add(key, value, others);
   }
 
   /// The last added value of the key that `wanted` says yes to is given to `use`, which may change it and
@@ -82,7 +75,6 @@ class HandleTable {
   template <typename Wanted, typename Use>
   bool visit(std::uint64_t key, Wanted wanted, Use use) {
     Shard& shard = shard_of(key);
-    if (shard.used() == 0) return false;  // whoever looks for a value knows that it was added
     shard.lock.lock();
     std::size_t found = kSlots;
     for (std::size_t at = home_of(key); shard.slot[at].key != 0; at = next(at)) {
@@ -119,11 +111,8 @@ class HandleTable {
   };
   struct alignas(64) Shard {
     SpinLock lock;
-    std::size_t values;
+    std::size_t used;
     std::array<Slot, kSlots> slot;
-
-    [[nodiscard]] std::size_t used() { return std::atomic_ref(values).load(std::memory_order_relaxed); }
-    void use(std::size_t number) { std::atomic_ref(values).store(number, std::memory_order_relaxed); }
   };
 
   static bool anything(const Value& /*value*/) { return true; }
@@ -142,7 +131,7 @@ class HandleTable {
       hole = at;
     }
     shard.slot[hole].key = 0;
-    shard.use(shard.used() - 1);
+    --shard.used;
   }
 
   std::array<Shard, kShards> shard_;

@@ -1,7 +1,6 @@
 // MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
 // in a reduction of our own that is marked as waiting; what it then does is work.
 #include "mpi/call_mark.hpp"
-#include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
@@ -37,7 +36,6 @@ void find_everything() {
 
 void join(const TracedLifetime& trace) {
   culprit::mpi::join_world();
-  culprit::mpi::count_requests();
   trace.began();
 }
 
@@ -87,10 +85,7 @@ int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_S
   const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) find_everything();
   const int result = real.get()(info, handler, session);
-  if (mark.outermost() && result == MPI_SUCCESS) {
-    culprit::mpi::join_by_session(*session);
-    culprit::mpi::count_requests();
-  }
+  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_by_session(*session);
   return result;
 }
 #endif

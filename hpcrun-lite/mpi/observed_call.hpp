@@ -4,7 +4,6 @@
 #include "mpi/call_counts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
-#include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
@@ -62,10 +61,6 @@ class ObservedCall {
     }
     enter_stretch();
     trace_.enter(facts_, spinning);
-    if constexpr (kHasRequests<Facts>) {
-      has_requests_ =
-          requests_are_counted.load(std::memory_order_relaxed) && counted::enter(facts_, trace_.own());
-    }
     if constexpr (std::is_same_v<Facts, CompletionAttempt>) {
       transfer_.enter(facts_, spinning);
     } else {
@@ -111,7 +106,7 @@ class ObservedCall {
         epoch_.fail(facts_);
       }
     }
-    count(result, successful);
+    if (counted_as_ != 0 && successful) count(result);
     if (successful && trace_.followed()) trace(mark, result);
     if constexpr (Facts::kRule == WaitRule::polls) {
       if (result == MPI_SUCCESS) poll_history.ended(successful);
@@ -120,21 +115,14 @@ class ObservedCall {
 
  private:
   /// Without a trace. Where the call path was looked for anyway, that is what the call is counted at.
-  void count(int result, bool successful) {
-    CulpritCallCount* slot = nullptr;
-    if (counted_as_ != 0 && successful && culprit_rt_thread.calls != nullptr) {
-      const CulpritPath& path = *occurrence_.path();
-      slot = &slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
-    }
-    // Not of polls in vain; of calls that failed, as some requests may be gone.
-    if constexpr (kHasRequests<Facts>) {
-      if (has_requests_ && (successful || result != MPI_SUCCESS))
-        counted::exit(facts_, trace_.own(), result, slot);
-    }
-    if (slot == nullptr) return;
-    if (result == MPI_SUCCESS) add_moved(*slot, facts_);
-    if (++slot->calls >= kHandedOver || slot->tree == 0) [[unlikely]]
-      culprit_rt_hand_over(slot, occurrence_.path());
+  void count(int result) {
+    if (culprit_rt_thread.calls == nullptr) return;
+    const CulpritPath& path = *occurrence_.path();
+    CulpritCallCount& slot =
+        slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
+    if (result == MPI_SUCCESS) add_moved(slot, facts_);
+    if (++slot.calls >= kHandedOver || slot.tree == 0) [[unlikely]]
+      culprit_rt_hand_over(&slot, occurrence_.path());
   }
 
   /// A call that waits, of a thread whose stretches are followed at present (docs/algorithms.md 5.7).
@@ -186,7 +174,6 @@ class ObservedCall {
 
   Facts facts_;
   bool stretch_ = false;
-  bool has_requests_ = false;     ///< and they are counted
   std::uint64_t counted_as_ = 0;  ///< 0: it is not counted
   [[no_unique_address]] std::conditional_t<ReadsMessageStatus<Facts>, MPI_Status, NoStatus> status_;
   Occurrence occurrence_;

@@ -92,9 +92,6 @@ class TracedCall {
     }
   }
 
-  /// What is kept of the call from its enter on, also for who counts it for lack of a trace.
-  [[nodiscard]] auto& own() { return own_; }
-
  private:
   struct Consumed {
     [[no_unique_address]] Before<Facts> before;

@@ -29,10 +29,10 @@ void report_lost() {
   if (lost == 0) return;
   int rank = 0;
   CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
-  fprintf(stderr, "hpcrun-lite: rank %d: %llu operations began while too many requests were open: %s\n", rank,
-          static_cast<unsigned long long>(lost),
-          culprit_rt_traced() ? "the trace does not say when they were complete"
-                              : "what they moved is not counted");
+  fprintf(stderr,
+          "hpcrun-lite: --trace: rank %d: %llu operations began while too many requests were open: the trace "
+          "does not say when they were complete\n",
+          rank, static_cast<unsigned long long>(lost));
 }
 
 void record(OperationKind kind, std::uint64_t entered) {
