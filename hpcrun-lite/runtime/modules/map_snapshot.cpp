@@ -1,6 +1,7 @@
 #include "runtime/modules/map_snapshot.hpp"
 
 #include "runtime/process/identity.hpp"
+#include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/export.hpp"
@@ -11,7 +12,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace culprit::runtime {
@@ -42,26 +42,16 @@ std::atomic<unsigned> latest{0};
 std::atomic<bool> reading{false};
 std::atomic<std::uint64_t> read_at{0};
 
-/// Copies from our own memory through the kernel; false where it is not mapped.
-bool read_memory(std::uint64_t address, void* target, std::size_t size) {
-  iovec to{target, size};
-  iovec from{reinterpret_cast<void*>(address), size};
-  return system_call(SYS_process_vm_readv, process.pid, word(&to), 1, word(&from), 1, 0) ==
-         static_cast<long>(size);
-}
-
 /// Completes a module from the ELF header at its beginning; false if there is none.
 bool read_headers(Mapped& module) {
   Elf64_Ehdr header;
-  if (!read_memory(module.begin, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return false;
+  if (!copy_value(module.begin, header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return false;
   bool have_bias = false;
   std::uint64_t frames = 0;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
-    if (!read_memory(module.begin + header.e_phoff + i * sizeof segment, &segment, sizeof segment))
-      return false;
+    if (!copy_value(module.begin + header.e_phoff + i * sizeof segment, segment)) return false;
     if (segment.p_type == PT_LOAD && !have_bias) {
       module.bias = module.begin - (segment.p_vaddr & ~std::uint64_t{0xfff});
       have_bias = true;

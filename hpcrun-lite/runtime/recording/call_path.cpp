@@ -28,8 +28,6 @@ static_assert(static_cast<int>(measurement::WaitKind::mpi) == CallMark::waiting 
               static_cast<int>(measurement::WaitKind::condition) == CallMark::condition &&
               static_cast<int>(measurement::WaitKind::join) == CallMark::join);
 
-constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;  // odd, with its bits well mixed
-
 FrameKind kind_of(FrameOrigin origin) {
   switch (origin) {
     case FrameOrigin::leaf:
@@ -263,21 +261,33 @@ void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& sta
   place.tree = thread->tree_number;
 }
 
-/// As current_path, for a start in the wrapper of an MPI call that returns to `site`.
-NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site) {
+/// As current_path, for a start in the wrapper of an MPI call that returns to `site`. `chain`: the thread's
+/// Python functions, null where no interpreter runs.
+NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site, PythonChain* chain) {
   KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
-  std::uint64_t python = 0;
-  if (python_runs()) [[unlikely]]
-    python = called_python_frames();
+  const std::uint64_t python = chain == nullptr ? 0 : hash_of(*chain);
   if (place.tree == thread->tree_number && place.modules == module_generation() &&
       place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
     return place.node;
-  if (python_runs()) [[unlikely]]
-    read_python_frames(thread);
+  if (chain != nullptr) keep_python_chain(thread, *chain);
   WalkFlaws flaws;
   const NodeIndex node = walk_path(thread, start, flaws);
   keep(place, thread, start, node, python);
   return node;
+}
+
+/// Only where an interpreter runs is there a chain on the stack.
+[[gnu::cold, gnu::noinline]] NodeIndex known_path_in_python(Thread* thread, const unwind::Registers& start,
+                                                            std::uint64_t site) {
+  PythonChain chain;
+  read_python_chain(chain);
+  return known_path(thread, start, site, &chain);
+}
+
+[[gnu::cold, gnu::noinline]] void keep_python(Thread* thread) {
+  PythonChain chain;
+  read_python_chain(chain);
+  keep_python_chain(thread, chain);
 }
 
 }  // namespace
@@ -291,7 +301,7 @@ FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
 
 NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
   if (python_runs()) [[unlikely]]
-    read_python_frames(thread);
+    keep_python(thread);
   return walk_path(thread, start, flaws);
 }
 
@@ -302,7 +312,8 @@ NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritP
   } else {
     const unwind::Registers wrapper{
         .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
-    path.node = known_path(thread, wrapper, path.site);
+    path.node = python_runs() ? known_path_in_python(thread, wrapper, path.site)
+                              : known_path(thread, wrapper, path.site, nullptr);
   }
   path.tree = thread->tree_number;
   return path.node;

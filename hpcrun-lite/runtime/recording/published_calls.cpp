@@ -80,11 +80,7 @@ void look_at_owners() {
     const std::uint64_t at = calls::load(wait.owner_at);
     if (calls::load(wait.thread) == 0 || at == 0 || changes % 2 != 0) continue;
     std::uint32_t owner = 0;
-    const iovec to{.iov_base = &owner, .iov_len = sizeof owner};
-    const iovec from{.iov_base = reinterpret_cast<void*>(at), .iov_len = sizeof owner};
-    constexpr long kOne = 1;
-    const long got = system_call(SYS_process_vm_readv, process.pid, word(&to), kOne, word(&from), kOne, 0);
-    if (got == sizeof owner && calls::load(wait.changes) == changes)
+    if (copy_value(at, owner) && calls::load(wait.changes) == changes)
       calls::store(wait.owner, std::uint64_t{owner});
   }
 }

@@ -13,13 +13,22 @@ void find_python();
 /// Whether one was found. One load.
 bool python_runs();
 
-/// Reads which Python functions the calling thread is in into `thread->python`, and counts there whether they
-/// are others, or elsewhere, than last time. The thread must be recording. Async-signal-safe; some system
-/// calls.
-void read_python_frames(Thread* thread);
+/// What frames say, innermost first; which functions they are of is not known yet.
+struct PythonChain {
+  std::uint32_t count;
+  PythonFrame frames[PythonFrames::kMax];
+};
 
-/// A hash of where the calling thread is in which Python functions. As costly.
-std::uint64_t called_python_frames();
+/// Reads which Python functions the calling thread is in. Async-signal-safe; some system calls.
+void read_python_chain(PythonChain& chain);
+
+/// Of where a thread is in which Python functions.
+std::uint64_t hash_of(const PythonChain& chain);
+
+/// Keeps what was read in `thread->python`, with modules and lines, and counts there whether the functions
+/// are others, or elsewhere, than last time. The thread must be recording. Async-signal-safe; system calls
+/// for those that have gone on.
+void keep_python_chain(Thread* thread, PythonChain& chain);
 
 /// In a forked child, whose measurement knows no names yet.
 void forget_python_modules();

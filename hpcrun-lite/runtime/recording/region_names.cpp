@@ -22,13 +22,6 @@ std::atomic<RegionName> used{kFurtherRegions + 1};
 std::atomic<std::uint32_t> slots[kSlots];  // open addressing; the number of a name, 0 for none
 std::atomic<bool> full{false};
 
-/// FNV-1a.
-std::uint64_t hash_of(const char* text, std::size_t size) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001b3U;
-  return hash;
-}
-
 std::size_t kept_size(const char* text) {
   std::size_t size = strnlen(text, kRegionNameBytes + 1);
   if (size <= kRegionNameBytes) return size;
@@ -59,7 +52,7 @@ enum class Unknown : std::uint8_t { add, leave };
 RegionName find(const char* text, Unknown unknown) {
   if (text == nullptr || text[0] == '\0') text = "<region>";
   const std::size_t size = kept_size(text);
-  const std::uint64_t hash = hash_of(text, size);
+  const std::uint64_t hash = hash_of_name(text, size);
   RegionName fresh = kFurtherRegions;
   for (std::uint64_t at = hash % kSlots;; at = (at + 1) % kSlots) {
     std::uint32_t there = slots[at].load(std::memory_order_acquire);
@@ -86,12 +79,21 @@ RegionName known_region_name(const char* text) {
 }
 
 std::uint32_t region_module(RegionName name) {
-  Name& entry = names[name];
-  const std::uint32_t known = entry.module.load(std::memory_order_relaxed);
-  if (known != 0) return known - 1;
-  const std::uint32_t module =
-      file.module(entry.hash, entry.text, nullptr, 0, measurement::LiveFile::kModuleRegion);
-  if (module != cct::kNoModule) entry.module.store(module + 1, std::memory_order_relaxed);
+  return module_of_name(names[name].module, names[name].hash, names[name].text);
+}
+
+// FNV-1a.
+std::uint64_t hash_of_name(const char* text, std::size_t size) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001b3U;
+  return hash;
+}
+
+std::uint32_t module_of_name(std::atomic<std::uint32_t>& known, std::uint64_t hash, const char* text) {
+  const std::uint32_t before = known.load(std::memory_order_relaxed);
+  if (before != 0) return before - 1;
+  const std::uint32_t module = file.module(hash, text, nullptr, 0, measurement::LiveFile::kModuleRegion);
+  if (module != cct::kNoModule) known.store(module + 1, std::memory_order_relaxed);
   return module;
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/state/regions.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,11 @@ RegionName known_region_name(const char* text);
 
 /// The name's entry in the measurement's module table, which must be open.
 std::uint32_t region_module(RegionName name);
+
+std::uint64_t hash_of_name(const char* text, std::size_t size);
+
+/// The module table's entry for a name, with its hash. `known`: its index + 1, or 0 as long as there is none.
+std::uint32_t module_of_name(std::atomic<std::uint32_t>& known, std::uint64_t hash, const char* text);
 
 /// True once a name found no room.
 bool region_names_full();

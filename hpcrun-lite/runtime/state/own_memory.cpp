@@ -1,6 +1,7 @@
 #include "runtime/state/own_memory.hpp"
 
 #include "measurement/raw_memory.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <sys/mman.h>
 
@@ -22,6 +23,14 @@ volatile std::uint8_t* map_mark() {
 }
 
 }  // namespace
+
+std::size_t copy_places(std::span<const iovec> from, void* to) {
+  iovec here{.iov_base = to, .iov_len = 0};
+  for (const iovec& place : from) here.iov_len += place.iov_len;
+  const long got = system_call(SYS_process_vm_readv, process.pid, word(&here), 1, word(from.data()),
+                               static_cast<long>(from.size()), 0);
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
 
 void mark_memory() {
   if (memory_mark == nullptr) memory_mark = map_mark();

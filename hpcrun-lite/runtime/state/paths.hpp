@@ -9,6 +9,9 @@
 // What a thread remembers of the call paths of its calls, between one and the next.
 namespace culprit::runtime {
 
+/// Hashes multiply by it: odd, with its bits well mixed.
+inline constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
+
 /// Interposed functions (poll, MPI_Finalize) whose wrappers are on a thread's stack; innermost last. Kept
 /// as plain addresses, so that an entry which a longjmp left behind is recognised by its place on the stack
 /// and never followed.
@@ -50,7 +53,7 @@ class KnownPaths {
     std::uint32_t tree;     ///< Thread::tree_number; 0: none
     std::uint32_t modules;  ///< their generation
     std::uint32_t regions;  ///< Regions::changes
-    std::uint64_t python;   ///< called_python_frames()
+    std::uint64_t python;   ///< hash_of(PythonChain)
     measurement::NodeIndex node;
     unwind::KnownWalk walk;
   };
@@ -58,7 +61,6 @@ class KnownPaths {
   /// The only place where the path of a call is kept which returns to `site`, and whose wrapper's stack ends
   /// at `sp`.
   Place& of(std::uint64_t site, std::uint64_t sp) {
-    constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
     return places_[((site ^ (sp << 8)) * kSpread) >> (64 - kBits)];
   }
 
