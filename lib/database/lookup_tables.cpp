@@ -156,16 +156,31 @@ bool is_root(ContextKind kind) {
   return kind == ContextKind::root || kind == ContextKind::thread_root;
 }
 
+/// Whether CPython has a function by this name on the way to a Python function; `python3.11@0x52f0a0` stands
+/// for one of a stripped interpreter. A program that is linked with it statically has its own code in the
+/// same module.
+bool is_interpreter_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kBegin = {"Py", "_Py", "pymain_", "pyrun_", "pythread_"};
+  constexpr std::array<std::string_view, 5> kWhole = {"run_mod", "run_eval_code_obj", "thread_run",
+                                                      "builtin_exec", "method_vectorcall"};
+  const auto begins = [&](std::string_view begin) { return name.starts_with(begin); };
+  return std::ranges::any_of(kBegin, begins) || std::ranges::find(kWhole, name) != kWhole.end() ||
+         name.find("@0x") != std::string_view::npos;
+}
+
 /// How an interpreter came to the outermost Python function, which `caller` calls: by its own code, which
 /// ends at that of a program around it.
-void mark_interpreter(const std::vector<Context>& contexts, const std::vector<ContextId>& procedure,
-                      ContextId caller, std::vector<std::uint8_t>& flags) {
+void mark_interpreter(const Experiment& experiment, const std::vector<ContextId>& procedure, ContextId caller,
+                      std::vector<std::uint8_t>& flags) {
   if (caller == kNone) return;
+  const std::vector<Context>& contexts = experiment.contexts;
   const StringId interpreter = contexts[caller].module;
-  for (ContextId at = caller;
-       at != kNone && contexts[at].module == interpreter && (flags[at] & kStartUp) == 0;
-       at = procedure[contexts[at].parent])
+  for (ContextId at = caller; at != kNone; at = procedure[contexts[at].parent]) {
+    const bool passed_over = contexts[at].module == interpreter && (flags[at] & kStartUp) == 0 &&
+                             is_interpreter_name(experiment.strings[contexts[at].name]);
+    if (!passed_over) return;
     flags[at] |= kStartUp;
+  }
 }
 
 }  // namespace
@@ -185,7 +200,7 @@ std::vector<std::uint8_t> flags_with_start_up(const Experiment& experiment) {
     if (self.kind == ContextKind::procedure) {
       if (!in_python[context] && experiment.strings[self.module] == kPythonModule) {
         in_python[context] = true;
-        mark_interpreter(contexts, procedure, outer, flags);
+        mark_interpreter(experiment, procedure, outer, flags);
       }
       if (!is_start_up_name(experiment.strings[self.name], experiment.strings[self.module])) continue;
       flags[context] |= kStartUp;

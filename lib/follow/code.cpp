@@ -35,6 +35,7 @@ Procedure classify(const std::string& name, const std::string& module_path, cons
   procedure.setup = rule.frontier == merge::Frontier::setup;
   procedure.moves = rule.moves;
   procedure.library = merge::is_run_time_library(module_path) || is_of_mpi(procedure.module);
+  procedure.interpreter = name.starts_with(measurement::kPythonInterpreter);
   procedure.io = rule.io || (rule.libc_io && merge::is_run_time_library(module_path));
   return procedure;
 }
@@ -125,7 +126,10 @@ std::uint32_t Code::file(const std::string& path) {
 std::vector<Step> Code::steps_in_region(const LoadModule& region, std::uint64_t offset) {
   const auto function = measurement::python_function(region.path);
   if (offset == 0 || !function) return {{.procedure = procedure(region.path, region, false)}};
-  return {{.procedure = procedure(std::string(function->name), region, false),
+  const std::uint32_t id = procedure(std::string(function->name), region, false);
+  procedures_[id].python = true;
+  procedures_[id].of_program = true;
+  return {{.procedure = id,
            .file = file(std::string(function->file)),
            .line = static_cast<std::uint32_t>(offset)}};
 }

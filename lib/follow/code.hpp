@@ -28,8 +28,10 @@ struct Procedure {
   bool moves = false;    ///< below an MPI call: moves data or computes
   bool io = false;       ///< input or output
   bool library = false;  ///< of the language's implementation or MPI: what happens in it, its caller causes
-  bool of_program = false;  ///< of the executable
-  bool of_sampler = false;  ///< of our own libraries: never shown
+  bool of_program = false;   ///< of the executable, or Python's
+  bool python = false;       ///< a Python function
+  bool interpreter = false;  ///< CPython's, which runs Python functions
+  bool of_sampler = false;   ///< of our own libraries: never shown
 };
 
 /// What a procedure by this name means. `library`: of a language's implementation.

@@ -39,7 +39,8 @@ void LiveTree::enter(Place& at, const Step& step) {
     at.never = at.never || procedure.moves || procedure.of_program;
     return;
   }
-  if (procedure.of_sampler) return;
+  if (procedure.of_sampler || (procedure.interpreter && at.python)) return;
+  at.python = at.python || procedure.python;
   at.node = child(at.node, step.procedure);
   at.line = step.line == 0 ? kNone : line_of(at.node, step);
   Spot here = spots_[at.spot];
@@ -51,6 +52,8 @@ void LiveTree::enter(Place& at, const Step& step) {
     if (!calls) here.call = step.procedure;
   } else if (procedure.inlined) {
     // The procedure around it is named: what is inlined is mostly too small to say anything.
+  } else if (at.python && !procedure.python) {
+    // What a Python function calls of C is not the program's own code.
   } else if (!procedure.library && !at.io) {
     here = {.procedure = step.procedure, .file = step.file, .line = step.line};
   } else if (here.procedure == kNone && !calls) {

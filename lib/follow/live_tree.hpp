@@ -30,6 +30,7 @@ struct Place {
   bool mpi = false;    ///< within an MPI call: what lies deeper has no node
   bool never = false;  ///< set-up, or code that moves data or computes: no waiting, whatever is marked
   bool io = false;
+  bool python = false;  ///< a Python function, or what one calls: it is what sentences name
   bool hidden = false;  ///< within one of our own libraries
 };
 

@@ -7,6 +7,9 @@
 
 namespace culprit::measurement {
 
+/// CPython's function that interprets code; compilers add suffixes for its parts.
+inline constexpr std::string_view kPythonInterpreter = "_PyEval_EvalFrameDefault";
+
 /// A Python function, as the runtime writes it into the table of modules: `LINE⇥NAME⇥FILE`. Frames of it have
 /// the kind `region`, and as offset the line that is executed, at least 1; those of a region that the program
 /// marks have offset 0.

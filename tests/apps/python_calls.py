@@ -1,5 +1,5 @@
 """Python functions that compute for known times, called in the ways that there are. Prints by qualified name how many
-seconds each took by itself. Usage: python_calls.py all|churn|deep|threads"""
+seconds each took by itself. Usage: python_calls.py all|churn|deep|replaced|threads"""
 
 import sys
 import threading
@@ -90,6 +90,14 @@ def deep():
     everything()
 
 
+def replaced():
+    """Each file's code is thrown away before the next has its place in memory."""
+    for number in range(12):
+        file = f"/made/part_{number:02}.py"
+        source = "def step():\n    burn(__file__, 0.2)\n\nstep()\n"
+        exec(compile(source, file, "exec"), {"burn": burn, "__file__": file})
+
+
 def threads():
     running = [threading.Thread(target=by_function) for _ in range(3)]
     for thread in running:
@@ -99,7 +107,7 @@ def threads():
 
 
 def main():
-    {"all": everything, "churn": churn, "deep": deep, "threads": threads}[sys.argv[1]]()
+    {"all": everything, "churn": churn, "deep": deep, "replaced": replaced, "threads": threads}[sys.argv[1]]()
     for name, seconds in TIMES.items():
         print(name, f"{seconds:.6f}")
 

@@ -71,6 +71,14 @@ class PythonFunctions(harness.Workspace):
         spent = self.measure_mode("deep")
         self.assertAlmostEqual(self.functions()["recurse"], spent["recurse"], delta=0.1 + 0.07 * spent["recurse"])
 
+    def test_code_that_takes_the_place_of_other_code(self):
+        spent = self.measure_mode("replaced")
+        found = {node["frame"]["file"]: node["values"].get("REALTIME:sum (I)", 0) for node in self.nodes
+                 if node["frame"]["kind"] == "procedure" and node["frame"]["name"] == "step"}  # fmt: skip
+        self.assertEqual(found.keys(), spent.keys())
+        for file, seconds in spent.items():
+            self.assertAlmostEqual(found[file], seconds, delta=0.05, msg=found)
+
     def test_threads(self):
         self.check_times(self.measure_mode("threads"))
 
@@ -98,6 +106,27 @@ class PythonMpi(harness.Workspace):
         idle = sum(node["values"].get("idleness:sum (I)", 0) for node in harness.walk(view["roots"])
                    if node["frame"].get("name") == "receive_halo")  # fmt: skip
         self.assertAlmostEqual(idle, waited, delta=0.05 + 0.1 * waited)
+
+    def test_a_reductions_operator_is_work(self):
+        directory = self.here / "run"
+        spent = float(harness.launch("openmpi", 2, [harness.HPCRUN, "-o", directory, PYTHON, MPI_PROGRAM, "operator"]).stdout)
+        view = harness.viewer_json(self.merge(directory), "view", "callers", "--metrics", "REALTIME:sum (I),idleness:sum (I)")
+        (added,) = [node["values"] for node in view["roots"] if node["frame"].get("name") == "add_slowly"]
+        self.assertAlmostEqual(added["REALTIME:sum (I)"], spent, delta=0.05 + 0.07 * spent)
+        self.assertLess(added.get("idleness:sum (I)", 0), 0.05 * spent)
+
+
+@unittest.skipUnless(VERSION == "3.11", f"{PYTHON} is Python {VERSION}")
+class PythonLeftByAJump(harness.Workspace):
+    def test_what_the_interpreter_left_behind_harms_nothing(self):
+        for mpi in harness.LAUNCHERS:
+            with self.subTest(mpi):
+                directory = self.here / f"run.{mpi}"
+                program = harness.PROGRAMS / f"python_jump.{mpi}"
+                spent = float(harness.launch(mpi, 1, [harness.HPCRUN, "-o", directory, program]).stdout)
+                view = harness.viewer_json(self.merge(directory), "view", "callers", "--metrics", "REALTIME:sum (I)")
+                (after,) = [node["values"] for node in view["roots"] if node["frame"].get("name") == "after_jump"]
+                self.assertAlmostEqual(after["REALTIME:sum (I)"], spent, delta=0.05 + 0.07 * spent)
 
 
 if __name__ == "__main__":

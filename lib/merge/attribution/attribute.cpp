@@ -44,9 +44,6 @@ struct Position {
   bool python = false;  ///< of a Python function
 };
 
-/// CPython's function that interprets code.
-constexpr std::string_view kPythonInterpreter = "_PyEval_EvalFrameDefault";
-
 class Overlay {
  public:
   Overlay(const cct::SharedTree& shared, const RecoveredStructure& structure, const IdleRules& rules,
@@ -331,7 +328,7 @@ void Overlay::place(cct::NodeId node) {
   const ProcedureName name = procedure(module, point);
   // Below a Python function: by its name, or a part of it that was moved out of line and has none.
   const bool below_python = parent.python && shared_.tree[raw.parent].frame.kind == cct::FrameKind::region;
-  if (below_python && (name.nameless || strings_[name.label.name].starts_with(kPythonInterpreter)))
+  if (below_python && (name.nameless || strings_[name.label.name].starts_with(measurement::kPythonInterpreter)))
     return place_interpreter(node, parent);
   Position here;
   if (same_module && parent.stand_in != kNone && point != nullptr && parent.procedure == point->procedure) {

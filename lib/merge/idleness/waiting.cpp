@@ -110,8 +110,9 @@ void FrontierSearch::below_frontier(database::ContextId x) {
   if (!frame && context.kind != ContextKind::inlined) return;
   const NameRule& rule = rule_of_[context.name];
   Waiting& waiting = waiting_[x];
+  const std::string& module = attribution_.strings[context.module];
   const bool callback = frame && context.module != around_[x].frontier_module &&
-                        executables_.contains(attribution_.strings[context.module]);
+                        (module == database::kPythonModule || executables_.contains(module));
   if (rule.moves || callback) {
     context.flags |= database::kMoves;
     waiting.never = true;

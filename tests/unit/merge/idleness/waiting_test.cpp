@@ -123,6 +123,20 @@ TEST_CASE("set-up, moving data and the program's callbacks are work") {
   CHECK(tree.flags(callback) == (database::kInWait | database::kMoves));
 }
 
+TEST_CASE("a Python function that MPI calls back is work, whatever file the interpreter is in") {
+  Tree tree;
+  tree.a.strings.emplace_back(database::kPythonModule);
+  const auto python = static_cast<std::uint32_t>(tree.a.strings.size() - 1);
+  const auto [main, main_line] = tree.procedure(1, "main.py", python);
+  const auto [reduce, reduce_line] = tree.procedure(main, "MPI_Allreduce");
+  const auto [interpreter, interpreter_line] = tree.procedure(reduce, "_PyFunction_Vectorcall", 5);
+  const auto [operation, operation_line] = tree.procedure(interpreter, "add_slowly", python);
+  const auto waiting = tree.find();
+  CHECK(waiting[reduce_line].by_name);
+  CHECK(waiting[operation_line].never);
+  CHECK(tree.flags(operation) == (database::kInWait | database::kMoves));
+}
+
 TEST_CASE("a lock is waited for in what the call calls") {
   Tree tree;
   const auto [main, main_line] = tree.procedure(1, "main", 1);
