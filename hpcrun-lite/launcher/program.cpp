@@ -203,7 +203,9 @@ Mpi mpi_of_job() {
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
     if (std::getenv(rank) != nullptr) return Mpi::openmpi;
   }
-  if (std::getenv("PMI_RANK") != nullptr) return Mpi::mpich;
+  for (const char* rank : {"PMI_RANK", "PALS_RANKID"}) {
+    if (std::getenv(rank) != nullptr) return Mpi::mpich;
+  }
   return Mpi::none;
 }
 

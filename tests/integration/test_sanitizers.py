@@ -28,7 +28,8 @@ STATIC = {"address": "-static-libasan", "thread": "-static-libtsan", "undefined"
 
 def variants():
     """Compiler, language, sanitizer and further flags of each program."""
-    for compiler, language in (("gcc", "c"), ("g++", "c++"), ("clang", "c"), ("clang++", "c++")):
+    compilers = (("gcc", "c"), ("clang++", "c++"), ("g++", "c++"), ("clang", "c"))
+    for compiler, language in compilers if harness.THOROUGH else compilers[:2]:
         for sanitizer in FINDS:
             if sanitizer == "memory" and not compiler.startswith("clang"):
                 continue

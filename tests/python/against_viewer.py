@@ -4,11 +4,14 @@ import csv
 import io
 import json
 import math
+import os
 import subprocess
 
 import culprit
 
 STATISTICS = ("sum", "mean", "min", "max", "stddev", "cv", "count")
+THOROUGH = "CULPRIT_THOROUGH" in os.environ
+VIEWS = ("calling-context", "callers", "flat")
 NODES = 6  # of a view, whose values per thread are compared one by one
 LOCATION = ("rank", "thread", "role", "process")
 
@@ -64,7 +67,7 @@ class Comparison:
 
     def everything(self):
         self.info()
-        for view in ("calling-context", "callers", "flat"):
+        for view in VIEWS:
             self.view(view)
         self.ranks()
         self.threads()
@@ -82,12 +85,20 @@ class Comparison:
         self.equal(plain_rows(self.db.schedules, theirs["schedules"][0] if theirs["schedules"] else ()), theirs["schedules"], "schedules")
 
     def statistics(self):
-        names = [metric for metric in self.db.metrics["name"]]
-        return [f"{name}:{stat} ({scope})" for name in names for stat in STATISTICS for scope in "IE"]
+        """Of each metric its sum, and of the other statistics two that are not the next metric's (CULPRIT_THOROUGH: all)."""
+        others, names = STATISTICS[1:], []
+        for number, metric in enumerate(self.db.metrics["name"]):
+            some = others if THOROUGH else [others[(2 * number + i) % len(others)] for i in (0, 1)]
+            names += [f"{metric}:{statistic} ({scope})" for statistic in ("sum", *some) for scope in "IE"]
+        return names
+
+    def turn(self, view, metrics):
+        """Of columns those whose turn it is in this view: each in one of the views (CULPRIT_THOROUGH: in all)."""
+        return metrics if THOROUGH else [name for number, name in enumerate(metrics) if number // 2 % len(VIEWS) == VIEWS.index(view)]
 
     def view(self, name, *options, view=None, metrics=None):
         view = view or self.db.view(name)
-        metrics = metrics or self.statistics()
+        metrics = metrics or self.turn(name, self.statistics())
         depth = ("--depth", "3") if name == "callers" else ()
         theirs = self.viewer.csv("view", name, *depth, "--metrics", ",".join(metrics), *options)
         part = view.filter(depth=3) if name == "callers" else view
@@ -106,11 +117,11 @@ class Comparison:
         chosen = measured[: max(1, len(measured) // 2)]
         some = [name for name in self.statistics() if not name.startswith("imbalance")]
         listed = ",".join(map(str, chosen))
-        for name in ("calling-context", "callers", "flat"):
+        for name in VIEWS:
             metrics = [metric for metric in some if ":sum" in metric or ":stddev" in metric or ":min" in metric]
             # What exists only as a summary is not there for some ranks.
             summaries = [each.name for each in self.db.meta.metrics if each.summary_only]
-            metrics = [metric for metric in metrics if metric.split(":")[0] not in summaries]
+            metrics = self.turn(name, [metric for metric in metrics if metric.split(":")[0] not in summaries])
             view = self.db.view(name, ranks=listed)
             self.add_up(view, self.view(name, "--ranks", listed, view=view, metrics=metrics), metrics)
 

@@ -128,8 +128,10 @@ long number(const char* const* names) {
 }  // namespace
 
 bool find_job_key(JobKey& key) {
-  static constexpr const char* kRank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", nullptr};
-  static constexpr const char* kRanks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", nullptr};
+  static constexpr const char* kRank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID",
+                                          nullptr};
+  static constexpr const char* kRanks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
+                                           "FLUX_JOB_SIZE", nullptr};
   key = JobKey{};
   key.rank = number(kRank);
   if (key.rank < 0) return false;
@@ -143,6 +145,8 @@ bool find_job_key(JobKey& key) {
     add_variable(print, "SLURM_RESTART_COUNT");
   }
   if (!known) known = add_hydra(print);
+  // Last: within a job of theirs, another launcher hands these on, to the ranks of this host alone.
+  if (!known) known = add_variable(print, "PALS_APID") || add_variable(print, "FLUX_JOB_ID");
   if (!known) return false;
   print.write(key.id);
   return true;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <tuple>
 
 #include <catch2/catch.hpp>
 
@@ -23,7 +24,12 @@ constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_RANK",
                                       "SLURM_JOB_ID",
                                       "SLURM_STEP_ID",
                                       "SLURM_RESTART_COUNT",
-                                      "SLURM_NTASKS"};
+                                      "SLURM_NTASKS",
+                                      "FLUX_JOB_ID",
+                                      "FLUX_JOB_SIZE",
+                                      "FLUX_TASK_RANK",
+                                      "PALS_APID",
+                                      "PALS_RANKID"};
 
 struct CleanEnvironment {
   CleanEnvironment() {
@@ -79,6 +85,33 @@ TEST_CASE("steps of one Slurm job are different runs") {
   JobKey second;
   REQUIRE(find_job_key(second));
   CHECK(std::string(first.id.c_str()) != second.id.c_str());
+}
+
+TEST_CASE("jobs of Flux, and applications of PALS, are different runs") {
+  const auto [id, rank, ranks] = GENERATE(std::tuple("FLUX_JOB_ID", "PMI_RANK", "FLUX_JOB_SIZE"),
+                                          std::tuple("PALS_APID", "PALS_RANKID", "PMI_SIZE"));
+  const CleanEnvironment clean;
+  setenv(ranks, "4", 1);
+  const auto key = [id = id, rank = rank](const char* of_job, const char* of_rank) {
+    setenv(id, of_job, 1);
+    setenv(rank, of_rank, 1);
+    JobKey found;
+    REQUIRE(find_job_key(found));
+    CHECK(found.rank == std::atol(of_rank));
+    CHECK(found.ranks == 4);
+    return std::string(found.id.c_str());
+  };
+  const std::string first = key("f2oPQTp7", "0");
+  CHECK(first == key("f2oPQTp7", "3"));
+  CHECK(first != key("f2oPQTp9", "0"));
+}
+
+TEST_CASE("ranks of mpirun within a job of Flux are those of mpirun") {
+  const CleanEnvironment clean;
+  const std::string elsewhere = open_mpi_key("b282d6b19e6c7877-17b4cfc4ca08a09c", "1241251841", "3");
+  setenv("FLUX_JOB_ID", "f2oPQTp7", 1);
+  setenv("FLUX_TASK_RANK", "0", 1);
+  CHECK(elsewhere == open_mpi_key("b282d6b19e6c7877-17b4cfc4ca08a09c", "1241251841", "1"));
 }
 
 }  // namespace job_key_test
