@@ -1,0 +1,75 @@
+/* A program of one thread whose functions take known shares of its time. Prints by function how many seconds
+   of the processor's time it took, its own code alone. Usage: shares STEPS */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { kForces, kNeighbors, kCompare, kReduce, kRare, kFunctions };
+static const char* const kNames[kFunctions] = {"forces", "neighbors", "by_key", "reduce", "rare"};
+static double spent[kFunctions];
+static volatile double sink = 1;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Each function has its own loop, so that samples are in its own code. */
+#define WORK(rounds)                                                 \
+  do {                                                               \
+    const double begin = now();                                      \
+    double x = sink; /* not a constant */                            \
+    for (long i = 0; i < (rounds); ++i) x = x * 0.999999 + 0.000002; \
+    sink = x;                                                        \
+    spent[WHICH] += now() - begin;                                   \
+  } while (0)
+
+#define WHICH kForces
+__attribute__((noinline)) static void forces(void) {
+  WORK(4000000);
+}
+#undef WHICH
+#define WHICH kNeighbors
+__attribute__((noinline)) static void neighbors(void) {
+  WORK(2500000);
+}
+#undef WHICH
+#define WHICH kReduce
+__attribute__((noinline)) static void reduce(void) {
+  WORK(1000000);
+}
+#undef WHICH
+#define WHICH kRare
+__attribute__((noinline)) static void rare(void) {
+  WORK(500000);
+}
+#undef WHICH
+/* Called by the C library, which has no frame pointers. */
+#define WHICH kCompare
+__attribute__((noinline)) static int by_key(const void* a, const void* b) {
+  WORK(500000);
+  return *(const int*)a - *(const int*)b;
+}
+#undef WHICH
+
+__attribute__((noinline)) static void step(int depth) {
+  if (depth > 0) {
+    step(depth - 1);
+    sink += depth; /* not a tail call */
+    return;
+  }
+  forces();
+  neighbors();
+  int keys[4] = {3, 1, 2, 0};
+  qsort(keys, 4, sizeof keys[0], by_key);
+  reduce();
+  rare();
+}
+
+int main(int argc, char** argv) {
+  const long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
+  for (long i = 0; i < steps; ++i) step(20);
+  for (int i = 0; i < kFunctions; ++i) printf("%s %.6f\n", kNames[i], spent[i]);
+  return 0;
+}
