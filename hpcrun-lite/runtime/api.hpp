@@ -203,9 +203,10 @@ __attribute__((visibility("default"))) void culprit_rt_trace_operations(
 __attribute__((visibility("default"))) void culprit_rt_trace_end();
 /// Where threads publish the MPI calls that they are in; null before culprit_rt_publish_calls(), and where
 /// the process is not measured. What it points to is never unmapped.
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
+// NOLINTBEGIN(bugprone-dynamic-static-initializers): it is constant-initialized
 extern __attribute__((visibility("default"))) std::atomic<culprit::measurement::calls::Calls*>
     culprit_rt_published_calls;
+// NOLINTEND(bugprone-dynamic-static-initializers)
 /// Makes room for that in the measurement, which it creates if need be. At the end of MPI_Init.
 __attribute__((visibility("default"))) void culprit_rt_publish_calls();
 /// Gives the calling thread a place of its own, culprit_rt_thread.published. Null: there is none.

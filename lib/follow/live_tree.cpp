@@ -50,10 +50,9 @@ void LiveTree::enter(Place& at, const Step& step) {
     at.never = procedure.setup;
     at.io = at.io || procedure.io;
     if (!calls) here.call = step.procedure;
-  } else if (procedure.inlined) {
-    // The procedure around it is named: what is inlined is mostly too small to say anything.
-  } else if (at.python && !procedure.python) {
-    // What a Python function calls of C is not the program's own code.
+  } else if (procedure.inlined || (at.python && !procedure.python)) {
+    // The procedure around it is named: what is inlined is mostly too small to say anything, and what a
+    // Python function calls of C is not the program's own code.
   } else if (!procedure.library && !at.io) {
     here = {.procedure = step.procedure, .file = step.file, .line = step.line};
   } else if (here.procedure == kNone && !calls) {

@@ -1,5 +1,5 @@
-// Works for a tenth of a second in a function whose name a test replaces in the built program by another one as long, which
-// no compiler would take: markup and the end of a script (test_html_report.py).
+// Works for a tenth of a second in a function whose name a test replaces in the built program by another one
+// as long, which no compiler would take: markup and the end of a script (test_html_report.py).
 #include <time.h>
 
 static volatile double result;

@@ -1,8 +1,8 @@
-/* A program with an interpreter in it, whose C function leaves Python by a jump: what the interpreter noted on the stack is
-   still noted when other code has written over it. Prints how many seconds after_jump() took. */
+/* A program with an interpreter in it, whose C function leaves Python by a jump: what the interpreter noted
+   on the stack is still noted when other code has written over it. Prints how many seconds after_jump() took.
+ */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ static PyObject* leave(PyObject* self, PyObject* arguments) {
 }
 
 static PyMethodDef functions[] = {{"leave", leave, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "jump", NULL, -1, functions, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "jump", NULL, -1, functions, NULL, NULL, NULL, NULL};
 
 static PyObject* make_module(void) {
   return PyModule_Create(&module);
@@ -40,7 +41,8 @@ int main(int argc, char** argv) {
   PyImport_AppendInittab("jump", make_module);
   Py_Initialize();
   if (setjmp(outside) == 0) {
-    PyRun_SimpleString("import jump\ndef inner(depth):\n    jump.leave() if depth == 0 else inner(depth - 1)\ninner(50)\n");
+    PyRun_SimpleString(
+        "import jump\ndef inner(depth):\n    jump.leave() if depth == 0 else inner(depth - 1)\ninner(50)\n");
     fprintf(stderr, "python_jump: no jump was made\n");
     return 1;
   }
