@@ -1,0 +1,181 @@
+// The report's paragraphs on blamed contexts and their suspects (docs/blame.md).
+#include "commands/report_parts.hpp"
+#include "database/procedure_name.hpp"
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "print/text.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <algorithm>
+
+namespace culprit::viewer {
+namespace {
+
+constexpr double kWorthNaming = 0.1;  // of a blamed context's idleness: suspects after the first
+constexpr std::size_t kBlamedListed = 3;
+constexpr std::size_t kSuspectsListed = 4;
+constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
+constexpr double kUndecided = 0.5;
+
+std::string about(double share) {
+  return keep((share >= 0.005 ? "about " : "") + round_percent(share));
+}
+
+}  // namespace
+
+BlameParagraphs::BlameParagraphs(const Of& of, ReportWriter& out)
+    : of_(of),
+      experiment_(of.figures.experiment()),
+      out_(out),
+      names_(suspect_names(experiment_, std::max<std::size_t>(out.width() / 3, 24), out.unicode())) {}
+
+void BlameParagraphs::write(bool apart) {
+  std::size_t listed = 0;
+  double rest = 0;
+  for (const Blamed& blamed : of_.diagnosis.blamed) {
+    if (listed < kBlamedListed && (listed == 0 || blamed.idle_s >= kWorthListing * of_.diagnosis.idle_s)) {
+      if (listed != 0 || apart) out_.gap();
+      blame(blamed, listed++ == 0);
+    } else {
+      rest += blamed.idle_s;
+    }
+  }
+  if (rest < kWorthListing * of_.diagnosis.idle_s) return;
+  const std::uint64_t others = of_.diagnosis.blamed.size() - listed;
+  out_.say(keep(counted(others, "smaller place")) + ": " + out_.time(rest) + " (viewer-cli " +
+           print::shell_path(of_.database) + " blame).");
+}
+
+void BlameParagraphs::blame(const Blamed& blamed, bool first) {
+  const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
+  const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
+  const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
+  std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
+                     out_.scope(blamed.context, true, out_.width() / 2);
+  if (whole) {
+    text += ": no smaller part that holds the waiting takes" + equally + '.';
+  } else if (first && several) {
+    text += ", which takes" + equally + ": the cause is inside it.";
+  } else {
+    text += '.';
+  }
+  out_.say(text);
+  if (undecided_share(of_.figures, blamed) >= kUndecided) {
+    out_.say(
+        "Scopes inside it hold too few samples to say more: measure longer, or sample faster "
+        "(hpcrun-lite -e REALTIME@f1000).",
+        2);
+  }
+  suspects(blamed);
+}
+
+bool BlameParagraphs::is_of_ranks(std::uint32_t role) const {
+  return experiment_.roles[role].name == "main" && experiment_.run.ranks > 0;
+}
+
+void BlameParagraphs::suspects(const Blamed& blamed) {
+  std::vector<Listed> here;
+  double explained = 0;
+  double known = 0;
+  for (const Charged& charged : suspects_below(experiment_, blamed)) {
+    explained += charged.explains_s;
+    if (listed_.contains(charged.suspect)) {
+      known += charged.explains_s;
+      continue;
+    }
+    const bool matters = here.empty() || charged.explains_s >= kWorthNaming * blamed.idle_s;
+    if (!matters || here.size() == kSuspectsListed) continue;
+    listed_.insert(charged.suspect);
+    here.push_back({examine(of_.figures, *charged.suspect), charged.explains_s});
+  }
+  suspect_lines(here);
+  if (known > 0) out_.say("Suspects named above explain " + out_.time(known) + " of it.", 2);
+  if (!here.empty()) worth(here, blamed.role);
+  for (const Listed& each : here) cpu(each.facts, here.size() > 1);
+  const double left = blamed.idle_s - explained;
+  if (left < kUnexplained * blamed.idle_s) return;
+  const bool again = explained == 0 && !told_why_none_.insert(blamed.role).second;
+  out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
+                 : unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : out_.time(left)),
+           2);
+}
+
+void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
+  for (const Listed& each : here) {
+    const database::Suspect& suspect = *each.facts.suspect;
+    const std::string work = more_work_phrase(each.facts.more_work, each.facts.only_here) + ' ';
+    const std::string doubt = confidence_phrase(experiment_, each.facts);
+    out_.add({ReportParagraph::Tone::suspect,
+              2,
+              2,
+              {{name_of(experiment_, names_, suspect),
+                {.kind = ReportPlace::Kind::context, .scope = scope_of_name(experiment_, suspect)}},
+               {work + threads_phrase(experiment_, suspect.locations), {}},
+               {"explains " + duration(each.explains_s, out_.unicode()) +
+                    (doubt.empty() ? "" : " (" + doubt + ')'),
+                {}}}});
+  }
+}
+
+/// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5, or 18 where the time
+/// lines were replayed).
+void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role) {
+  const RoleIdleness& threads = of_.diagnosis.roles[role];
+  const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
+  if (run_s <= 0) return;
+  double balanced = 0;
+  for (const Listed& each : here) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
+  const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
+  const bool several = here.size() > 1;
+  const database::Suspect& first = *here.front().facts.suspect;
+  out_.say("Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
+               " would save " + saved(balanced / run_s, replayed_saving(here, role), run_s) + "; if " +
+               threads_phrase(experiment_, first.locations) + " did no more " +
+               (several ? "of the first " : "") + "than the others, up to " +
+               keep(round_percent(removed / run_s)) + '.',
+           2);
+}
+
+/// In seconds, where the time lines were replayed; remembers that they are asked for.
+std::optional<double> BlameParagraphs::replayed_saving(const std::vector<Listed>& here, std::uint32_t role) {
+  if (!is_of_ranks(role)) return std::nullopt;
+  SuspectGroup group;
+  for (const Listed& each : here) group.push_back(each.facts.suspect);
+  const auto found = of_.replayed.find(group);
+  groups_.push_back(std::move(group));
+  return found == of_.replayed.end() ? std::nullopt : std::optional(static_cast<double>(found->second) / 1e9);
+}
+
+/// `33 % of the run time (0.96 s, by a replay of the time lines)`.
+std::string BlameParagraphs::saved(double by_sums, std::optional<double> replayed_s, double run_s) const {
+  constexpr double kNothing = 0.005, kAlike = 0.5;
+  if (!replayed_s) return about(by_sums) + " of the run time";
+  const double share = *replayed_s / run_s;
+  const std::string by_replay = ", by a replay of the time lines";
+  const std::string text = share < kNothing ? "nothing" + by_replay
+                                            : keep(round_percent(share)) + " of the run time (" +
+                                                  out_.time(*replayed_s) + by_replay + ')';
+  // Programs that poll, or take messages as they come, do so as they did in a replay.
+  return share >= kAlike * by_sums ? text : text + ", and " + about(by_sums) + " by the sums of its ranks";
+}
+
+void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {
+  const database::Suspect& suspect = *facts.suspect;
+  const std::string extra = "the extra " + out_.time(seconds_of(suspect.excess_ns));
+  if (reads_or_writes(facts)) {
+    out_.say((several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", " : std::string()) +
+                 keep(round_percent(*facts.excess_io_share)) + " of " + extra +
+                 (several ? " is" : " there is") + " input and output.",
+             2);
+  }
+  if (!lacks_cpu(facts)) return;
+  out_.say((several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", only "
+                    : std::string("Only ")) +
+               keep(round_percent(*facts.excess_cpu_share)) + " of " + extra + " was on a processor" +
+               usual_cpu_phrase(facts) +
+               ": there the code was preempted, slept or did I/O, and changing its work would not help.",
+           2);
+}
+
+}  // namespace culprit::viewer

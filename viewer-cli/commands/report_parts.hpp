@@ -1,0 +1,65 @@
+#pragma once
+
+#include "commands/report_writer.hpp"
+#include "findings/suspect_names.hpp"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+// Parts of the report that are files of their own.
+namespace culprit::viewer {
+
+/// Of the idleness, or of the time: what less takes is not listed.
+inline constexpr double kWorthListing = 0.05;
+
+/// Who waited for whom most, why, and what the run's length depends on. Nothing where no rank waited.
+void write_time_lines(const database::Contents& experiment, ReportWriter& out);
+
+/// Where waiting is blamed, and on whom: the paragraphs on blamed contexts and their suspects
+/// (docs/blame.md). What it is made of must outlive it.
+class BlameParagraphs {
+ public:
+  struct Of {
+    const views::Figures& figures;
+    const std::string& database;  ///< as the user named it
+    const Diagnosis& diagnosis;
+    const ReplayedSuspects& replayed;
+  };
+  BlameParagraphs(const Of& of, ReportWriter& out);
+
+  /// `apart`: the first paragraph, too, is set off from what comes before.
+  void write(bool apart);
+  /// After that: suspects that were said to save something together.
+  [[nodiscard]] const std::vector<SuspectGroup>& groups() const { return groups_; }
+
+ private:
+  /// A suspect with what it explains here.
+  struct Listed {
+    SuspectFacts facts;
+    double explains_s = 0;
+  };
+
+  void blame(const Blamed& blamed, bool first);
+  void suspects(const Blamed& blamed);
+  void suspect_lines(const std::vector<Listed>& here);
+  void worth(const std::vector<Listed>& here, std::uint32_t role);
+  std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);
+  [[nodiscard]] std::string saved(double by_sums, std::optional<double> replayed_s, double run_s) const;
+  void cpu(const SuspectFacts& facts, bool several);
+  [[nodiscard]] bool is_of_ranks(std::uint32_t role) const;
+  [[nodiscard]] const char* counted_by(std::uint32_t role) const {
+    return is_of_ranks(role) ? "ranks" : "threads";
+  }
+
+  Of of_;
+  const database::Contents& experiment_;
+  ReportWriter& out_;
+  std::vector<std::string> names_;  // of all suspects
+  std::vector<SuspectGroup> groups_;
+  std::set<const database::Suspect*> listed_;  // that were named
+  std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
+};
+
+}  // namespace culprit::viewer

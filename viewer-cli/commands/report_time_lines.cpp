@@ -1,0 +1,110 @@
+// The report's paragraph on time lines: who waited for whom most, why, and what the run's length depends on.
+#include "commands/critical_path.hpp"
+#include "commands/list.hpp"
+#include "commands/report_parts.hpp"
+#include "findings/causes.hpp"
+#include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
+#include "findings/segment_picture.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <cctype>
+
+namespace culprit::viewer {
+namespace {
+
+using PlaceKind = ReportPlace::Kind;
+
+class TimeLines {
+ public:
+  TimeLines(const database::Contents& experiment, ReportWriter& out) : experiment_(experiment), out_(out) {}
+
+  void write() {
+    const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
+    if (text.empty()) return;
+    out_.gap();
+    out_.say("From the time lines:" + text);
+  }
+
+ private:
+  /// Whether time lines show waiting, be its cause known or not.
+  [[nodiscard]] bool waited() const {
+    const database::TraceAnalyses& trace = experiment_.trace();
+    return trace.unattributed_ns > 0 || !trace.causes.empty();
+  }
+
+  [[nodiscard]] std::string longest_wait() const {
+    for (const database::Wait& wait : experiment_.waits()) {
+      if (!wait.exact || wait.cause_location == database::kNone) continue;
+      return " " +
+             out_.link(location_label(experiment_, wait.location) + " waited " +
+                           out_.time(seconds_of(wait.ns)) + " for " +
+                           location_label(experiment_, wait.cause_location),
+                       PlaceKind::waits) +
+             " in " + out_.scope(wait.context, false, out_.width() / 3) +
+             (wait.count > 1 ? keep(" (" + counted(wait.count, "wait")) + "), longer than any other."
+                             : ", the longest of all waits.");
+    }
+    if (waited() || experiment_.run.world_size < 2) return "";
+    std::string text = no_waits_phrase(experiment_);
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    return ' ' + text;
+  }
+
+  [[nodiscard]] std::string dearest_cause() const {
+    const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
+    std::uint64_t sum = experiment_.trace().unattributed_ns;
+    for (const database::Cause& cause : causes) sum += cause.cost_ns();
+    if (causes.empty() || sum == 0) return "";
+    if (const std::optional<CommonCause> common = common_cause(experiment_)) {
+      return ' ' + out_.capital(common_cause_phrase(experiment_, *common, out_.width() / 3, out_.unicode())) +
+             ", caused " + out_.share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) +
+             " of " + out_.time(seconds_of(sum)) + " of waiting.";
+    }
+    const database::Cause& first = causes.front();
+    return ' ' + out_.capital(out_.scope(first.scope.context, true, out_.width() / 3)) + " on " +
+           location_label(experiment_, first.location) + " caused " +
+           out_.share(static_cast<double>(first.cost_ns()) / static_cast<double>(sum)) + " of " +
+           out_.time(seconds_of(sum)) + " of waiting" +
+           (first.long_term_ns > 0 ? ", " + out_.time(seconds_of(first.long_term_ns)) + " of it indirectly."
+                                   : ".");
+  }
+  [[nodiscard]] std::string critical() const {
+    if (!are_ranks_comparable(experiment_))
+      return "";  // it leads over ranks that were not measured, or has no choice
+    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
+    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
+    if (paths.empty() || length == 0) return "";
+    return " " + out_.link("The critical path", PlaceKind::critical_path) + " spends " +
+           out_.share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
+           out_.time(seconds_of(length)) + " in " +
+           out_.scope(paths.front().scope.context, true, out_.width() / 3) + ".";
+  }
+
+  [[nodiscard]] std::string outliers() const {
+    if (experiment_.trace().variations.empty()) return "";
+    const database::Variation& variation = experiment_.trace().variations.front();
+    if (variation.outliers.empty()) return "";
+    const database::Variation::Outlier& first = variation.outliers.front();
+    const std::string what = segment_name(experiment_, variation);
+    return " " + keep(counted(variation.outliers.size(), what)) +
+           (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
+           out_.time(seconds_of(variation.median_ns)) + ", the longest " +
+           out_.link(keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' +
+                          std::to_string(first.segment)),
+                     {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +
+           " with " + out_.time(seconds_of(first.sos_ns)) + ".";
+  }
+
+  const database::Contents& experiment_;
+  ReportWriter& out_;
+};
+
+}  // namespace
+
+void write_time_lines(const database::Contents& experiment, ReportWriter& out) {
+  TimeLines(experiment, out).write();
+}
+
+}  // namespace culprit::viewer
