@@ -54,7 +54,7 @@ MODULES = ["text", "errors", "checksum", "parts", "cursor", "scopes", "run", "su
 # What it may import besides: the standard library, and these where they are present.
 PRESENT = {"numpy", "pandas", "hatchet", "xxhash", "compression"}
 # The runtime may see only what never allocates.
-RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
+RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/raw_memory.hpp", "measurement/refused_sampling.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}

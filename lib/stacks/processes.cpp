@@ -1,5 +1,6 @@
 #include "stacks/processes.hpp"
 
+#include "measurement/launch_variables.hpp"
 #include "print/text.hpp"
 
 #include <algorithm>
@@ -15,11 +16,6 @@ namespace culprit::stacks {
 namespace {
 
 namespace fs = std::filesystem;
-
-// SLURM_PROCID stands last: within a batch script the launcher itself has it.
-constexpr std::array<std::string_view, 5> kRank = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                                   "PALS_RANKID", "SLURM_PROCID"};
-constexpr std::array<std::string_view, 3> kRanks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 
 std::string of_process(pid_t pid, std::string_view file) {
   return "/proc/" + std::to_string(pid) + '/' + std::string(file);
@@ -140,14 +136,14 @@ std::optional<std::int32_t> Environment::number(std::string_view name) const {
 }
 
 std::optional<std::int32_t> rank_of(const Environment& environment) {
-  for (const std::string_view name : kRank) {
+  for (const std::string_view name : measurement::kRankVariables) {
     if (const auto rank = environment.number(name)) return rank;
   }
-  return std::nullopt;
+  return environment.number("SLURM_PROCID");  // last: within a batch script the launcher itself has it
 }
 
 std::optional<std::int32_t> ranks_of_job(const Environment& environment) {
-  for (const std::string_view name : kRanks) {
+  for (const std::string_view name : measurement::kRanksVariables) {
     if (const auto ranks = environment.number(name)) return ranks;
   }
   return std::nullopt;

@@ -1,5 +1,8 @@
 #include "runtime/process/job_key.hpp"
 
+#include "measurement/launch_variables.hpp"
+
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -117,9 +120,10 @@ bool add_variable(Fingerprint& print, const char* name) {
   return true;
 }
 
-long number(const char* const* names) {
-  for (; *names != nullptr; ++names) {
-    const char* value = getenv(*names);
+template <std::size_t Size>
+long number(const std::array<const char*, Size>& names) {
+  for (const char* name : names) {
+    const char* value = getenv(name);
     if (value != nullptr && value[0] >= '0' && value[0] <= '9') return strtol(value, nullptr, 10);
   }
   return -1;
@@ -128,14 +132,10 @@ long number(const char* const* names) {
 }  // namespace
 
 bool find_job_key(JobKey& key) {
-  static constexpr const char* kRank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID",
-                                          nullptr};
-  static constexpr const char* kRanks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
-                                           "FLUX_JOB_SIZE", nullptr};
   key = JobKey{};
-  key.rank = number(kRank);
+  key.rank = number(measurement::kRankVariables);
   if (key.rank < 0) return false;
-  key.ranks = number(kRanks);
+  key.ranks = number(measurement::kRanksVariables);
   Fingerprint print;
   // Open MPI draws a random key for each mpirun, and numbers each of its jobs.
   bool known = add_variable(print, "OMPI_MCA_orte_precondition_transports");

@@ -22,8 +22,6 @@ using namespace python;
 using ThreadState = void* (*)();
 constinit ThreadState thread_state = nullptr;
 
-constexpr std::size_t kPage = 4096;
-
 /// Frames of a thread mostly lie next to each other: the page that was read last.
 class Window {
  public:
@@ -39,6 +37,8 @@ class Window {
   }
 
  private:
+  static constexpr std::size_t kPage = 4096;
+
   Address begin_ = 0, kept_ = 0;
   char bytes_[kPage];
 };
