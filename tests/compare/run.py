@@ -34,7 +34,7 @@ def measure(tool, directory, mpirun, program):
     (directory / "program").write_text(shutil.which(str(program[0])))
     words = [*mpirun, *tool.command(directory), *program]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run([str(word) for word in words], env={**ENVIRONMENT, **tool.environment(directory)}, capture_output=True, text=True)
+    done = subprocess.run([str(word) for word in words], env=ENVIRONMENT, capture_output=True, text=True)
     wall, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         raise SystemExit(f"compare: {tool.name}: {program[0]}: exit {done.returncode}: {done.stderr.strip()[-300:]}")

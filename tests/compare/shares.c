@@ -15,43 +15,37 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Each function has its own loop, so that samples are in its own code. */
-#define WORK(rounds)                                                 \
+/* A function with a loop of its own, so that samples are in its code. */
+#define WORK(function, rounds)                                       \
   do {                                                               \
     const double begin = now();                                      \
     double x = sink; /* not a constant */                            \
     for (long i = 0; i < (rounds); ++i) x = x * 0.999999 + 0.000002; \
     sink = x;                                                        \
-    spent[WHICH] += now() - begin;                                   \
+    spent[function] += now() - begin;                                \
   } while (0)
 
-#define WHICH kForces
 __attribute__((noinline)) static void forces(void) {
-  WORK(4000000);
+  WORK(kForces, 4000000);
 }
-#undef WHICH
-#define WHICH kNeighbors
+
 __attribute__((noinline)) static void neighbors(void) {
-  WORK(2500000);
+  WORK(kNeighbors, 2500000);
 }
-#undef WHICH
-#define WHICH kReduce
+
 __attribute__((noinline)) static void reduce(void) {
-  WORK(1000000);
+  WORK(kReduce, 1000000);
 }
-#undef WHICH
-#define WHICH kRare
+
 __attribute__((noinline)) static void rare(void) {
-  WORK(500000);
+  WORK(kRare, 500000);
 }
-#undef WHICH
+
 /* Called by the C library, which has no frame pointers. */
-#define WHICH kCompare
 __attribute__((noinline)) static int by_key(const void* a, const void* b) {
-  WORK(500000);
+  WORK(kCompare, 500000);
   return *(const int*)a - *(const int*)b;
 }
-#undef WHICH
 
 __attribute__((noinline)) static void step(int depth) {
   if (depth > 0) {

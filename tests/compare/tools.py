@@ -1,31 +1,25 @@
 """The profilers that are compared: how each measures a program, and what it says of it.
 
-A tool is run as `command(directory)` before the program's words, with `environment(directory)`, once per run; `first_view(directory)`
-gives the text that its user sees first; `shares(directory)` each function's own part of all samples, and how many samples there were;
+A tool is run as `command(directory)` before the program's words, once per run; `first_view(directory)` gives the text that its user sees first; `shares(directory)` each function's own part of all samples, and how many samples there were;
 `reached(directory)` the part of the samples whose call stacks begin at main.
 """
 
 import collections
 import json
-import os
 import pathlib
 import re
 import subprocess
 
 
-def output(command, **options):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, errors="replace", **options).stdout
+def output(command):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, errors="replace").stdout
 
 
 class Tool:
-    after_mpirun = True  # its command stands between mpirun and the program
     slow = False  # tens of times: not where costs are compared
 
     def command(self, directory):
         return []
-
-    def environment(self, directory):
-        return {}
 
 
 class Unmeasured(Tool):
@@ -76,7 +70,7 @@ class Perf(Tool):
         return sorted(directory.glob("perf.*"))
 
     def first_view(self, directory):
-        return "".join(output(["perf", "report", "--stdio", "-i", each], stderr=None) for each in self.files(directory))
+        return "".join(output(["perf", "report", "--stdio", "-i", each]) for each in self.files(directory))
 
     def samples(self, directory):
         """Call stacks, innermost first."""
@@ -106,21 +100,18 @@ class Gperftools(Tool):
     def files(self, directory):
         return sorted(directory.glob("prof.*"))
 
-    def text(self, directory, *options):
-        program = (directory / "program").read_text()
-        return "".join(output(["google-pprof", "--text", *options, program, each]) for each in self.files(directory))
-
     def first_view(self, directory):
-        return self.text(directory)
+        program = (directory / "program").read_text()
+        return "".join(output(["google-pprof", "--text", program, each]) for each in self.files(directory))
 
     def shares(self, directory):
-        own, text = collections.Counter(), self.text(directory)
+        own, text = collections.Counter(), self.first_view(directory)
         for count, name in re.findall(r"(?m)^ +(\d+) +[\d.]+% +[\d.]+% +\d+ +[\d.]+% (\S+)", text):
             own[name] += int(count)
         return {name: count / own.total() for name, count in own.items()}, own.total()
 
     def reached(self, directory):
-        found = re.findall(r"(?m)^ +\d+ +[\d.]+% +[\d.]+% +\d+ +([\d.]+)% main$", self.text(directory))
+        found = re.findall(r"(?m)^ +\d+ +[\d.]+% +[\d.]+% +\d+ +([\d.]+)% main$", self.first_view(directory))
         return float(found[0]) / 100 if found else 0
 
 
@@ -145,10 +136,8 @@ class Callgrind(Tool):
 
 
 def all_tools(prefix):
-    tools = [
+    return [
         Unmeasured(), Culprit(prefix), Culprit(prefix, 1000), Culprit(prefix, trace=True),
         Perf("perf, frame pointers, 200 Hz", "--call-graph", "fp"), Perf("perf, DWARF, 200 Hz", "--call-graph", "dwarf"),
+        Gperftools(), Callgrind(),
     ]  # fmt: skip
-    if os.path.exists(Gperftools.library):
-        tools.append(Gperftools())
-    return [*tools, Callgrind()]

@@ -94,7 +94,9 @@ class Comparison:
 
     def turn(self, view, metrics):
         """Of columns those whose turn it is in this view: each in one of the views (CULPRIT_THOROUGH: in all)."""
-        return metrics if THOROUGH else [name for number, name in enumerate(metrics) if number // 2 % len(VIEWS) == VIEWS.index(view)]
+        if THOROUGH or len(metrics) < 2 * len(VIEWS):
+            return metrics
+        return [name for number, name in enumerate(metrics) if number // 2 % len(VIEWS) == VIEWS.index(view)]
 
     def view(self, name, *options, view=None, metrics=None):
         view = view or self.db.view(name)
