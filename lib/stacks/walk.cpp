@@ -10,6 +10,7 @@
 #include <optional>
 
 #include <libunwind.h>
+#include <sys/syscall.h>
 
 // Of libunwind-x86_64, for those who find modules by themselves: its headers leave it out.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the library's name
@@ -26,6 +27,7 @@ struct Walker::State {
 
   AddressSpace& memory;
   const ThreadCopy* thread = nullptr;
+  user_regs_struct registers{};  ///< from which it is walked on
   bool stopped = false, starved = false;
   bool unknown = false;  ///< code without unwind information, since the last step
   unw_addr_space_t space = nullptr;
@@ -34,6 +36,8 @@ struct Walker::State {
 namespace {
 
 constexpr int kRegisters = UNW_X86_64_RIP + 1;
+
+constexpr std::uint64_t kSystemCall = 0x050f;  // the bytes of the instruction
 
 /// In libunwind's order, which is DWARF's.
 std::array<unw_word_t, kRegisters> registers_of(const user_regs_struct& all) {
@@ -83,6 +87,16 @@ int find_procedure(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* 
 
 void put_information(unw_addr_space_t /*space*/, unw_proc_info_t* /*information*/, void* /*argument*/) {}
 
+/// Whether it is just behind a system call that makes a thread. The C library's functions around it have no
+/// unwind information for the instructions there: for the new thread, which nobody called, it would be wrong.
+bool is_behind_clone(const user_regs_struct& all, AddressSpace& memory) {
+  if (all.orig_rax != SYS_clone && all.orig_rax != SYS_clone3) return false;
+  const auto before = memory.lasting_word(all.rip - sizeof(std::uint64_t));
+  for (std::uint64_t code = before.value_or(0); code != 0; code >>= 8U)
+    if ((code & 0xffffU) == kSystemCall) return true;
+  return false;
+}
+
 int find_generated(unw_addr_space_t /*space*/, unw_word_t* /*list*/, void* /*argument*/) {
   return -UNW_ENOINFO;
 }
@@ -105,7 +119,7 @@ template <class State>
 int access_register(unw_addr_space_t /*space*/, unw_regnum_t number, unw_word_t* value, int write,
                     void* argument) {
   if (write != 0 || number < 0 || number >= kRegisters) return -UNW_EBADREG;
-  *value = registers_of(state_of<State>(argument).thread->registers)[static_cast<std::size_t>(number)];
+  *value = registers_of(state_of<State>(argument).registers)[static_cast<std::size_t>(number)];
   return 0;
 }
 
@@ -161,11 +175,24 @@ Walk Walker::walk_stopped(const ThreadCopy& thread) {
 Walk Walker::walk_on(const ThreadCopy& thread) {
   Walk walk;
   state_->thread = &thread;
-  unw_cursor_t cursor;
+  state_->registers = thread.registers;
   walk.steps.push_back({thread.registers.rip, true});
+  unw_proc_info_t information{};
+  if (is_behind_clone(thread.registers, state_->memory) &&
+      find_procedure<State>(state_->space, thread.registers.rip, &information, 0, state_.get()) != 0) {
+    walk.whole = thread.registers.rax == 0;  // the new thread
+    unw_word_t caller = 0;
+    if (walk.whole ||
+        access_memory<State>(state_->space, thread.registers.rsp, &caller, 0, state_.get()) != 0)
+      return walk;
+    state_->registers.rip = caller;
+    state_->registers.rsp += sizeof caller;
+    walk.steps.push_back({caller, false});
+  }
+  unw_cursor_t cursor;
   if (unw_init_remote(&cursor, state_->space, state_.get()) != 0) return walk;
   bool interrupted = unw_is_signal_frame(&cursor) > 0;
-  unw_word_t last = thread.registers.rsp;
+  unw_word_t last = state_->registers.rsp;
   while (walk.steps.size() < kMaxDepth) {
     state_->unknown = false;  // libunwind then guesses, and may take it for the end
     const int moved = unw_step(&cursor);

@@ -455,6 +455,16 @@ class Changes(harness.Workspace):
             self.assertEqual(status, 0, err)
             self.assertRegex(out, r"^execs [1-9]")
 
+    def test_a_thread_that_has_just_begun(self):
+        """Nobody called it, but what made it says so only some instructions later."""
+        with Running("newborn") as program:
+            found = stacks_json(int(program.process.stdout.readline()))
+            begun = {location["thread"]: (path[0]["kind"], path[-1]["name"]) for location, path in paths(found)}
+            self.assertEqual(len(begun), 2)
+            self.assertEqual({kind for kind, _ in begun.values()}, {"root"})
+            self.assertIn("clone3", {name for _, name in begun.values()})
+            self.assertEqual(program.end()[0], 0)
+
     def test_a_thread_that_stops_late(self):
         with Running("unsteady", "vfork") as program:
             end = time.monotonic() + PATIENCE
