@@ -107,7 +107,7 @@ class ReplayedRun {
   [[nodiscard]] std::vector<WhatIfAnswer::Wait> compare(const waits::Replayed& after) const {
     std::map<std::pair<metrics::WaitPattern, ContextId>, std::pair<std::uint64_t, std::uint64_t>> sums;
     const auto key = [this](const waits::ReplayedWait& wait) {
-      return std::pair(waits::as_wait_pattern(wait.pattern), call_scope(shape_, wait.context));
+      return std::pair(wait.pattern, call_scope(shape_, wait.context));
     };
     for (const waits::ReplayedWait& wait : before_.waits) sums[key(wait)].first += wait.ns;
     for (const waits::ReplayedWait& wait : after.waits) sums[key(wait)].second += wait.ns;

@@ -7,9 +7,9 @@
 
 namespace culprit::metrics {
 
-/// The wait states (docs/algorithms.md 6 and 7), by their numbers in databases. Those from flush_wait on have
-/// no exact form: they come from profiles alone.
-enum class WaitPattern : std::uint32_t {
+/// The wait states (docs/algorithms.md 6 and 7), by their numbers in databases. Time stamps show exactly
+/// those before flush_wait, and wait_at_root; the others come from profiles alone.
+enum class WaitPattern : std::uint8_t {
   late_sender,
   late_sender_wrong_order,
   late_receiver,
@@ -37,7 +37,8 @@ enum class WaitPattern : std::uint32_t {
   lock_held,
   condition_wait,
   join_wait,
-  wait_at_root,  ///< exact, as those before flush_wait
+  wait_at_root,
+  none = 255,  ///< no wait state; never in databases
 };
 inline constexpr std::size_t kWaitPatterns = 28;
 
@@ -108,7 +109,12 @@ constexpr const WaitPatternText& text_of(WaitPattern pattern) {
   return kWaitPatternTexts.at(static_cast<std::size_t>(pattern));
 }
 constexpr std::string_view name_of(WaitPattern pattern) {
-  return text_of(pattern).name;
+  return pattern == WaitPattern::none ? "none" : text_of(pattern).name;
+}
+/// The state that contains it; none where it stands for itself.
+constexpr WaitPattern container_of(WaitPattern pattern) {
+  if (pattern == WaitPattern::none || text_of(pattern).whole == pattern) return WaitPattern::none;
+  return text_of(pattern).whole;
 }
 
 /// Whether threads of one process wait for each other; else ranks do.
@@ -121,7 +127,7 @@ constexpr bool is_completion(WaitPattern pattern) {
 }
 /// Whether it is a wait for somebody, and no part of another: these add up to all waiting.
 constexpr bool is_whole_wait(WaitPattern pattern) {
-  return text_of(pattern).whole == pattern && !is_completion(pattern);
+  return container_of(pattern) == WaitPattern::none && !is_completion(pattern);
 }
 
 }  // namespace culprit::metrics

@@ -527,7 +527,7 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   for (const TimeLine& line : matched.store.lines()) {
     totals.events += line.events.size();
     totals.waits += line.waits.size();
-    for (const Wait& wait : line.waits) totals.waiting_ns += is_wait(wait.pattern) ? wait.ns : 0;
+    for (const Wait& wait : line.waits) totals.waiting_ns += is_whole_wait(wait.pattern) ? wait.ns : 0;
     if (line.events.empty()) continue;
     totals.begin_ns = std::min(totals.begin_ns, line.events.front().enter_ns);
     totals.end_ns = std::max(totals.end_ns, line.events.back().exit_ns);

@@ -100,7 +100,7 @@ Arrows::Arrows(waits::TraceStore& store) : store_(store) {
 }
 
 std::uint64_t Arrows::of(std::size_t line, std::size_t wait, const waits::Wait& what) const {
-  if (!waits::is_wait(what.pattern) || !what.cause.known()) return 0;
+  if (!metrics::is_whole_wait(what.pattern) || !what.cause.known()) return 0;
   const waits::TimeLine& cause = store_.line(what.cause.location);
   if (what.cause.index >= cause.events.size()) return 0;
   const waits::Event event = cause.events[what.cause.index];
@@ -292,7 +292,7 @@ void LineReplay::add_waits(std::uint32_t call, const waits::Event& event) {
   const std::size_t last = call + 1 < line_.events.size() ? line_.events[call + 1].waits : line_.waits.size();
   for (std::size_t i = event.waits; i < std::min<std::size_t>(last, line_.waits.size()); ++i) {
     const waits::Wait wait = line_.waits[i];
-    pending_.push_back({.pattern = waits::as_wait_pattern(wait.pattern),
+    pending_.push_back({.pattern = wait.pattern,
                         .context = frames_.call_of(wait.context),
                         .cause = wait.cause.known() ? store_.index_of(wait.cause.location) : kNone,
                         .cause_context = frames_.call_of(wait.cause_context),

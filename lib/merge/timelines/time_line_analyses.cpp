@@ -143,7 +143,7 @@ class Analyses {
     for (const waits::WaitSum& sum : matched_.wait_sums) {
       const ContextId context = call_scope(shape_, sum.context);
       values_.add_wait(sum.location, context, sum.pattern, sum.ns);
-      if (waits::is_wait(sum.pattern))
+      if (metrics::is_whole_wait(sum.pattern))
         values_.add_direct(sum.location, context, sum.ns - sum.indirect_ns, sum.indirect_ns);
     }
     return tables_.waits(matched_.wait_sums);

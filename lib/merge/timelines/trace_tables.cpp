@@ -64,7 +64,7 @@ std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits:
 std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>& own) {
   std::map<std::tuple<WaitPattern, std::uint32_t, ContextId, std::uint32_t, ContextId>, database::Wait> sums;
   for (const waits::WaitSum& sum : exchange::items_at_root(comm_, std::span(own))) {
-    const database::Wait part{.pattern = waits::as_wait_pattern(sum.pattern),
+    const database::Wait part{.pattern = sum.pattern,
                               .location = threads_[sum.location],
                               .context = call_scope(shape_, sum.context),
                               .cause_location = threads_[sum.cause],
@@ -77,7 +77,8 @@ std::vector<database::Wait> TraceTables::waits(const std::vector<waits::WaitSum>
     database::Wait& whole = sums.try_emplace(key, part).first->second;
     whole.ns += sum.ns;
     whole.count += sum.count;
-    if (waits::is_wait(sum.pattern)) whole.direct_ns = whole.direct_ns.value_or(0) + sum.ns - sum.indirect_ns;
+    if (metrics::is_whole_wait(sum.pattern))
+      whole.direct_ns = whole.direct_ns.value_or(0) + sum.ns - sum.indirect_ns;
   }
   std::vector<database::Wait> list;
   list.reserve(sums.size());
@@ -237,7 +238,7 @@ std::vector<Item> gather(exchange::Communicator& comm, const std::vector<Item>& 
 std::vector<database::TimeMap::Series> series_of(std::span<const waits::WaitInBin> row) {
   std::vector<database::TimeMap::Series> list;
   for (const waits::WaitInBin& each : row) {
-    const auto pattern = waits::as_wait_pattern(each.pattern);
+    const auto pattern = each.pattern;
     if (list.empty() || list.back().pattern != pattern) list.push_back({pattern, {}});
     list.back().cells.push_back({each.bin, each.ns});
   }

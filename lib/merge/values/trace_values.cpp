@@ -11,10 +11,10 @@
 namespace culprit::merge {
 namespace {
 
-using waits::Pattern;
+using metrics::WaitPattern;
 
 // Metrics are numbered: the patterns, then these.
-constexpr std::uint32_t kDirect = waits::kPatterns, kIndirect = kDirect + 1, kShortTerm = kIndirect + 1,
+constexpr std::uint32_t kDirect = metrics::kWaitPatterns, kIndirect = kDirect + 1, kShortTerm = kIndirect + 1,
                         kLongTerm = kShortTerm + 1, kCritical = kLongTerm + 1, kCalls = kCritical + 1,
                         kBytesSent = kCalls + 1, kBytesReceived = kBytesSent + 1,
                         kMetrics = kBytesReceived + 1;
@@ -46,15 +46,15 @@ std::string name_of_metric(std::uint32_t metric) {
     case kBytesReceived:
       return kReceivedName;
     default:
-      return std::string(waits::name_of(static_cast<Pattern>(metric)));
+      return std::string(metrics::name_of(static_cast<WaitPattern>(metric)));
   }
 }
 
-Pattern pattern_named(const std::string& name) {
-  for (int pattern = 1; pattern < waits::kPatterns; ++pattern) {
-    if (waits::name_of(static_cast<Pattern>(pattern)) == name) return static_cast<Pattern>(pattern);
+WaitPattern pattern_named(const std::string& name) {
+  for (std::size_t pattern = 0; pattern < metrics::kWaitPatterns; ++pattern) {
+    if (metrics::name_of(static_cast<WaitPattern>(pattern)) == name) return static_cast<WaitPattern>(pattern);
   }
-  return Pattern::none;
+  return WaitPattern::none;
 }
 
 /// Sorted, what has the same place and metric added up.
@@ -108,11 +108,11 @@ std::string describe_trace_metric(const std::string& name) {
   if (name == kSentName) return "Bytes that MPI calls sent.";
   if (name == kReceivedName)
     return "Bytes that arrived in MPI calls; without time lines not those of nonblocking receives.";
-  const Pattern pattern = pattern_named(name);
-  const Pattern whole = waits::container_of(pattern);
-  if (whole != Pattern::none)
-    return "From time lines: exact waiting time, a part of " + std::string(waits::name_of(whole)) + '.';
-  if (!waits::is_wait(pattern)) return "From time lines: time in a collective that all had entered.";
+  const WaitPattern pattern = pattern_named(name);
+  const WaitPattern whole = metrics::container_of(pattern);
+  if (whole != WaitPattern::none)
+    return "From time lines: exact waiting time, a part of " + std::string(metrics::name_of(whole)) + '.';
+  if (!metrics::is_whole_wait(pattern)) return "From time lines: time in a collective that all had entered.";
   return "From time lines: exact waiting time of this pattern.";
 }
 
@@ -129,7 +129,7 @@ void TraceValueCollector::add(waits::Location location, database::ContextId cont
                       TraceValue{.thread = thread, .context = context, .metric = metric, .value = value});
 }
 
-void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, Pattern pattern,
+void TraceValueCollector::add_wait(waits::Location location, database::ContextId context, WaitPattern pattern,
                                    std::uint64_t ns) {
   add(location, context, static_cast<std::uint32_t>(pattern), ns);
 }

@@ -45,7 +45,7 @@ class TraceValueCollector {
   TraceValueCollector(const Partition& partition, std::span<const std::uint32_t> threads)
       : partition_(partition), threads_(threads) {}
 
-  void add_wait(waits::Location location, database::ContextId context, waits::Pattern pattern,
+  void add_wait(waits::Location location, database::ContextId context, metrics::WaitPattern pattern,
                 std::uint64_t ns);
   /// Of waits, parts and completions left out: whose delayer did not itself wait, and what its waits passed
   /// on.

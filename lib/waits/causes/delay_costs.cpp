@@ -131,7 +131,7 @@ class CostPropagation {
   static void find_latest(Line& line) {
     for (; line.next > 0; --line.next) {
       line.latest = line.compared.line().waits[line.next - 1];
-      if (is_wait(line.latest.pattern)) return;
+      if (is_whole_wait(line.latest.pattern)) return;
     }
   }
   /// Over all ranks: when the latest wait ended that was not looked at yet; 0 for none.

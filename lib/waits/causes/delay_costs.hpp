@@ -31,7 +31,7 @@ struct ComparedWait {
   std::uint32_t waiter_context = 0;  ///< the path of the call that waited
   EventId cause;
   std::uint32_t cause_context = 0;
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   std::uint64_t indirect_ns = 0;  ///< of the wait: what the delayer's own waits in the interval passed on
   bool first = true;              ///< of those that a collective kept waiting: the longest
   Weight weight;                  ///< the wait, of all that explains it

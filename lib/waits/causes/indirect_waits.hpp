@@ -27,7 +27,7 @@ class IndirectWaits {
   struct Key {
     Location location = 0, cause = 0;
     std::uint32_t context = 0, cause_context = 0;
-    Pattern pattern = Pattern::none;
+    WaitPattern pattern = WaitPattern::none;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {

@@ -130,18 +130,18 @@ void ActiveTarget::match(const Pair& pair) {
 
 /// Which of these calls waits is the library's choice; the last one does at any rate.
 void ActiveTarget::depend(const Access& access, const PostNotice& post) {
-  const auto add = [&](EventId call, Pattern pattern, std::uint16_t size) {
+  const auto add = [&](EventId call, WaitPattern pattern, std::uint16_t size) {
     store_.dependencies->add(call.location,
                              {.event = call.index, .pattern = pattern, .size = size, .cause = post.call});
   };
-  add(access.start, Pattern::late_post, Dependency::kMayPass);
+  add(access.start, WaitPattern::late_post, Dependency::kMayPass);
   for (const EventId operation : access.operations)
-    add(operation, Pattern::early_transfer, Dependency::kMayPass);
-  add(access.complete, Pattern::late_post, 0);
+    add(operation, WaitPattern::early_transfer, Dependency::kMayPass);
+  add(access.complete, WaitPattern::late_post, 0);
 }
 
 void ActiveTarget::explain(const Access& access, const PostNotice& post) {
-  const auto candidate = [&post](EventId call, Pattern pattern) {
+  const auto candidate = [&post](EventId call, WaitPattern pattern) {
     return Candidate{.event = call.index,
                      .pattern = pattern,
                      .ns = post.enter_ns,
@@ -150,10 +150,10 @@ void ActiveTarget::explain(const Access& access, const PostNotice& post) {
   };
   const Location here = access.start.location;
   if (store_.dependencies != nullptr) depend(access, post);
-  store_.add(here, candidate(access.start, Pattern::late_post));
-  store_.add(access.complete.location, candidate(access.complete, Pattern::late_post));
+  store_.add(here, candidate(access.start, WaitPattern::late_post));
+  store_.add(access.complete.location, candidate(access.complete, WaitPattern::late_post));
   for (const EventId operation : access.operations) {
-    store_.add(operation.location, candidate(operation, Pattern::early_transfer));
+    store_.add(operation.location, candidate(operation, WaitPattern::early_transfer));
   }
 }
 
@@ -201,15 +201,15 @@ void ActiveTarget::expose(const Pair& pair) {
     waits.pop_front();
     completes.pop_front();
     Candidate candidate{.event = wait.index,
-                        .pattern = Pattern::early_wait,
+                        .pattern = WaitPattern::early_wait,
                         .ns = complete.enter_ns,
                         .cause = complete.call,
                         .cause_context = complete.call_context};
     store_.add(wait.location, candidate);
     if (store_.dependencies != nullptr)
-      store_.dependencies->add(wait.location,
-                               {.event = wait.index, .pattern = Pattern::early_wait, .cause = complete.call});
-    candidate.pattern = Pattern::late_complete;
+      store_.dependencies->add(
+          wait.location, {.event = wait.index, .pattern = WaitPattern::early_wait, .cause = complete.call});
+    candidate.pattern = WaitPattern::late_complete;
     candidate.ns = complete.arrived_ns;
     store_.add(wait.location, candidate);
   }
@@ -228,12 +228,12 @@ void ActiveTarget::receive(const LastAccessNotice& notice) {
   const Event& event = store_.line(fence.location).events[fence.index];
   if (store_.dependencies != nullptr)
     store_.dependencies->add(fence.location, {.event = fence.index,
-                                              .pattern = Pattern::wait_at_fence,
+                                              .pattern = WaitPattern::wait_at_fence,
                                               .on = Dependency::On::exit,
                                               .cause = notice.call});
   if (notice.exit_ns <= event.enter_ns) return;
   store_.add(fence.location, Candidate{.event = fence.index,
-                                       .pattern = Pattern::early_fence,
+                                       .pattern = WaitPattern::early_fence,
                                        .ns = notice.exit_ns,
                                        .cause = notice.call,
                                        .cause_context = notice.call_context});

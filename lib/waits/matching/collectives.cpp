@@ -37,28 +37,28 @@ bool comes_before(const Mark& mark, const Mark& other) {
 }
 
 /// What an instance of this kind makes its members wait for; none where that depends on the member.
-Pattern pattern_of(OperationKind kind) {
+WaitPattern pattern_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::barrier:
-      return Pattern::wait_at_barrier;
+      return WaitPattern::wait_at_barrier;
     case OperationKind::one_to_all:
-      return Pattern::late_broadcast;
+      return WaitPattern::late_broadcast;
     case OperationKind::all_to_one:
-      return Pattern::early_reduce;
+      return WaitPattern::early_reduce;
     case OperationKind::prefix:
-      return Pattern::early_scan;
+      return WaitPattern::early_scan;
     case OperationKind::initialize:
-      return Pattern::wait_at_init;
+      return WaitPattern::wait_at_init;
     case OperationKind::finalize:
-      return Pattern::wait_at_finalize;
+      return WaitPattern::wait_at_finalize;
     case OperationKind::create:
-      return Pattern::wait_at_create;
+      return WaitPattern::wait_at_create;
     case OperationKind::free:
-      return Pattern::wait_at_free;
+      return WaitPattern::wait_at_free;
     case OperationKind::fence:
-      return Pattern::wait_at_fence;
+      return WaitPattern::wait_at_fence;
     default:
-      return Pattern::wait_at_nxn;
+      return WaitPattern::wait_at_nxn;
   }
 }
 
@@ -114,14 +114,14 @@ std::vector<PrefixedNotice> answer_prefix(std::vector<PrefixNotice>& members) {
   return answers;
 }
 
-Pattern completion_of(OperationKind kind) {
+WaitPattern completion_of(OperationKind kind) {
   switch (kind) {
     case OperationKind::barrier:
-      return Pattern::barrier_completion;
+      return WaitPattern::barrier_completion;
     case OperationKind::all_to_all:
-      return Pattern::nxn_completion;
+      return WaitPattern::nxn_completion;
     default:
-      return Pattern::none;
+      return WaitPattern::none;
   }
 }
 
@@ -322,8 +322,8 @@ void Collectives::depend(const Member& member, const HeldUp& held_up) {
   if (store_.dependencies != nullptr && member.operation == 0)
     store_.dependencies->add(
         member.call.location,
-        {.event = member.call.index, .pattern = Pattern::wait_at_root, .cause = by.call});
-  depend(member, Pattern::wait_at_root,
+        {.event = member.call.index, .pattern = WaitPattern::wait_at_root, .cause = by.call});
+  depend(member, WaitPattern::wait_at_root,
          {.ns = by.enter_ns, .call = by.call, .rank = by.rank, .context = by.context}, held_up.first);
 }
 
@@ -345,7 +345,7 @@ void Collectives::receive(const PrefixedNotice& notice) {
   const auto member = std::find_if(members.begin(), members.end(),
                                    [&notice](const Member& one) { return one.call == notice.call; });
   if (member == members.end()) return;
-  depend(*member, Pattern::early_scan, notice.latest, true);
+  depend(*member, WaitPattern::early_scan, notice.latest, true);
   if (notice.held_up.by.rank >= 0) depend(*member, notice.held_up);
   if (++own.answered < members.size()) return;
   free_.push_back(found->second);
@@ -357,10 +357,10 @@ void Collectives::find_candidates(const Member& member, const Gathering& whole) 
   const OperationKind kind = whole.kind;
   if (whole.contradictory) {
     part_ways(member);
-    depend(member, Pattern::none, {}, false);
+    depend(member, WaitPattern::none, {}, false);
     return;
   }
-  const Pattern pattern = pattern_of(kind);
+  const WaitPattern pattern = pattern_of(kind);
   Mark on = whole.latest;
   if (kind == OperationKind::one_to_all) on = member.call == whole.root.call ? Mark{} : whole.root;
   if (kind == OperationKind::all_to_one) {
@@ -375,8 +375,8 @@ void Collectives::find_candidates(const Member& member, const Gathering& whole) 
   }
   depend(member, pattern, on, member.call == whole.first_in.call);
 
-  const Pattern completion = completion_of(kind);
-  if (completion == Pattern::none || !whole.blocking || member.call == whole.first_out.call) return;
+  const WaitPattern completion = completion_of(kind);
+  if (completion == WaitPattern::none || !whole.blocking || member.call == whole.first_out.call) return;
   const std::uint64_t free_ns = std::max(whole.latest.ns, whole.first_out.ns);
   if (free_ns >= member.exit_ns) return;  // it left at once
   store_.add(member.call.location, Candidate{.event = member.call.index,
@@ -395,7 +395,7 @@ void Collectives::part_ways(const Member& member) {
   collectives.set(member.collective, instance);
 }
 
-void Collectives::depend(const Member& member, Pattern pattern, const Mark& on, bool first) {
+void Collectives::depend(const Member& member, WaitPattern pattern, const Mark& on, bool first) {
   const bool nobody = on.rank < 0 || on.call == member.call;
   if (nobody) {
     if (member.operation != 0) completions_.independent(member.process_rank, member.operation);

@@ -177,7 +177,7 @@ class Collectives {
   void find_candidates();
   void find_candidates(const Member& member, const Gathering& whole);
   void part_ways(const Member& member);
-  void depend(const Member& member, Pattern pattern, const Mark& on, bool first);
+  void depend(const Member& member, WaitPattern pattern, const Mark& on, bool first);
   void depend(const Member& member, const HeldUp& held_up);
   [[nodiscard]] int home_of(const Key& key) const;
 

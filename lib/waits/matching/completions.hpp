@@ -35,7 +35,7 @@ class Completions {
     enum class Kind : std::uint8_t { nobody, candidate, call };
     std::uint64_t ns = 0;  // of the candidate; of the completing call: its enter
     std::uint32_t cause_context = 0;
-    Pattern pattern = Pattern::none;
+    WaitPattern pattern = WaitPattern::none;
     bool first = false;
     bool any = false;  // of the completing call
     Kind kind = Kind::nobody;

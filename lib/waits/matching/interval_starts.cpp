@@ -138,7 +138,7 @@ void IntervalStarts::send(const TimeLine& line) {
   InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
-    if (!is_wait(wait.pattern) || instances.synchronized_by_all(wait.event)) continue;
+    if (!is_whole_wait(wait.pattern) || instances.synchronized_by_all(wait.event)) continue;
     exchange_.send(rank_map_.holder_of(wait.cause.location),
                    AwaitedNotice{wait.cause, {line.location, wait.event}, wait.cause_ends});
   }
@@ -161,7 +161,7 @@ void IntervalStarts::find(TimeLine& line) {
   InstancesInOrder instances(line.collectives);
   for (std::size_t i = 0; i < line.waits.size(); ++i) {
     const Wait wait = line.waits[i];
-    if (!is_wait(wait.pattern)) continue;
+    if (!is_whole_wait(wait.pattern)) continue;
     for (const Awaited* one = awaited.next(); one != nullptr; one = awaited.next()) {
       // Who was waited for when it entered the call had synchronized with the waiter before it waits in it.
       if (one->event > wait.event || (one->event == wait.event && one->by_its_end)) break;

@@ -150,9 +150,9 @@ void Locks::receive(const LockWaitNotice& notice) {
   if (store_.dependencies != nullptr)
     store_.dependencies->add(
         notice.call.location,
-        {.event = notice.call.index, .pattern = Pattern::lock_wait, .cause = notice.unlock});
+        {.event = notice.call.index, .pattern = WaitPattern::lock_wait, .cause = notice.unlock});
   store_.add(notice.call.location, Candidate{.event = notice.call.index,
-                                             .pattern = Pattern::lock_wait,
+                                             .pattern = WaitPattern::lock_wait,
                                              .ns = notice.until_ns,
                                              .cause = notice.unlock,
                                              .cause_context = notice.unlock_context,

@@ -228,10 +228,10 @@ void Messages::receive(const SendNotice& notice) {
 void Messages::depend(const Sent& send, const Arrival& arrival) {
   Dependencies& all = *store_.dependencies;
   all.add(arrival.completed.location,
-          {.event = arrival.completed.index, .pattern = Pattern::late_sender, .cause = send.call});
+          {.event = arrival.completed.index, .pattern = WaitPattern::late_sender, .cause = send.call});
   if (arrival.probe || send.buffered) return;
   const Dependency on_receive{.event = send.call.index,
-                              .pattern = Pattern::late_receiver,
+                              .pattern = WaitPattern::late_receiver,
                               .size = send.size,
                               .cause = arrival.posted};
   if (send.blocking) {
@@ -250,7 +250,7 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
   const bool before = send.enter_ns <= arrival.enter_ns;
   if (arrival.any || !before) {
     store_.add(receiver, Candidate{.event = arrival.completed.index,
-                                   .pattern = Pattern::late_sender,
+                                   .pattern = WaitPattern::late_sender,
                                    .ns = send.enter_ns,
                                    .cause = send.call,
                                    .cause_context = send.call_context});
@@ -277,7 +277,7 @@ void Messages::notify_sender(const Sent& send, const Arrival& arrival) {
                                .blocking = send.blocking,
                                .operation = send.blocking ? 0 : send.exit_ns,
                                .candidate = {.event = send.call.index,
-                                             .pattern = Pattern::late_receiver,
+                                             .pattern = WaitPattern::late_receiver,
                                              .ns = arrival.posted_ns,
                                              .cause = arrival.posted,
                                              .cause_context = arrival.posted_context},

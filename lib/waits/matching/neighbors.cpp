@@ -58,7 +58,7 @@ void Neighbors::receive(const NeighborNotice& notice) {
 
 /// A blocking call on all its sources; an operation on the latest, whatever changes.
 void Neighbors::depend(const Key& key, const Share& share) {
-  Dependency dependency{.event = share.call.index, .pattern = Pattern::wait_at_nxn, .cause = {}};
+  Dependency dependency{.event = share.call.index, .pattern = WaitPattern::wait_at_nxn, .cause = {}};
   if (share.operation != 0) {
     dependency.cause = share.latest.call;
     if (share.sources != 0) store_.dependencies->of_operation(key.rank, share.operation, dependency);
@@ -75,7 +75,7 @@ void Neighbors::find_candidate(const Key& key, const Share& share) {
   const bool nobody = share.sources == 0 || share.latest.call == share.call;
   if (store_.dependencies != nullptr) depend(key, share);
   const Candidate candidate{.event = share.call.index,
-                            .pattern = Pattern::wait_at_nxn,
+                            .pattern = WaitPattern::wait_at_nxn,
                             .first = true,
                             .ns = share.latest.enter_ns,
                             .cause = share.latest.call,

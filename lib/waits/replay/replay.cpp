@@ -82,7 +82,7 @@ class Replay {
     std::uint32_t needs_end = 0;
     std::uint64_t free_ns = 0;      // when what it needs had come, so far
     std::uint64_t progress_ns = 0;  // when its partner came back into MPI
-    Pattern pattern = Pattern::none;
+    WaitPattern pattern = WaitPattern::none;
     bool waits = false;  // for another line
     Waiters for_enter, for_exit;
   };
@@ -137,7 +137,7 @@ class Replay {
     line.needs_end = line.next + 1 < own.steps.size() ? own.steps[line.next + 1].needs
                                                       : static_cast<std::uint32_t>(own.needs.size());
     line.free_ns = line.progress_ns = 0;
-    line.pattern = Pattern::none;
+    line.pattern = WaitPattern::none;
     join(at, enter_ns);
     wake(line.for_enter, line.next);
     return true;
@@ -188,7 +188,7 @@ class Replay {
       line.progress_ns = std::max(line.progress_ns, ns);
       return;
     }
-    const bool first = line.pattern == Pattern::none;
+    const bool first = line.pattern == WaitPattern::none;
     const bool decides = first || (line.step.any ? ns < line.free_ns : ns > line.free_ns);
     if (!decides) return;
     line.free_ns = ns;
@@ -297,7 +297,7 @@ class Replay {
   std::vector<Line> lines_;
   std::vector<Instance> instances_;
   std::vector<std::uint32_t> ready_;
-  std::map<std::pair<Pattern, std::uint32_t>, std::uint64_t> sums_;
+  std::map<std::pair<WaitPattern, std::uint32_t>, std::uint64_t> sums_;
   bool forced_ = false;
   Replayed result_;
 };

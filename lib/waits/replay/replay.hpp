@@ -10,7 +10,7 @@ namespace culprit::waits {
 
 /// What calls at one path waited in a replay.
 struct ReplayedWait {
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   std::uint32_t context = 0;
   std::uint64_t ns = 0;
 

@@ -81,17 +81,17 @@ class Observed {
 /// What calls of the run show of the library.
 struct Evidence {
   std::uint16_t largest_eager = 0, smallest_rendezvous = Dependency::kSynchronous;
-  std::array<bool, kPatterns> waited{}, passed{};  // kMayPass, by pattern
+  std::array<bool, kWaitPatterns> waited{}, passed{};  // kMayPass, by pattern
   bool any_eager = false;
 };
 
 bool may_pass(const Dependency& need) {
-  return (need.pattern == Pattern::late_post || need.pattern == Pattern::early_transfer) &&
+  return (need.pattern == WaitPattern::late_post || need.pattern == WaitPattern::early_transfer) &&
          need.size == Dependency::kMayPass;
 }
 
 bool is_standard_send(const Dependency& need) {
-  return need.pattern == Pattern::late_receiver && need.size != Dependency::kSynchronous;
+  return need.pattern == WaitPattern::late_receiver && need.size != Dependency::kSynchronous;
 }
 
 class Preparation {
@@ -223,7 +223,8 @@ class Preparation {
       if (last != calls->second.begin()) look_at(std::prev(last)->call, event, began_ns, longest);
       return;
     }
-    const bool message = need.pattern == Pattern::late_sender || need.pattern == Pattern::late_receiver;
+    const bool message =
+        need.pattern == WaitPattern::late_sender || need.pattern == WaitPattern::late_receiver;
     if (!message || need.cause.location == here) return;
     const std::size_t end = entered_before(event.exit_ns, need.cause);
     for (std::size_t i = end; i > 0 && i + kCalls > end; --i)
@@ -291,7 +292,7 @@ class Preparation {
         for (std::size_t i = first; i < next; ++i)
           look_for(found[i], line.location, event, began_ns, longest);
         if (longest.ns * 2 >= event.exit_ns - began_ns) {
-          made.needs.push_back({.event = index, .pattern = Pattern::none, .cause = longest.call});
+          made.needs.push_back({.event = index, .pattern = WaitPattern::none, .cause = longest.call});
           began_ns = longest.until_ns;
         }
       }

@@ -25,7 +25,7 @@ bool decides(const Candidate& a, const Candidate& b, bool earliest) {
 
 /// A call that completed without this receive: its sends were eager.
 bool shows_eager(const Event& event, const Candidate& candidate) {
-  return !event.any && candidate.pattern == Pattern::late_receiver && candidate.ns >= event.exit_ns;
+  return !event.any && candidate.pattern == WaitPattern::late_receiver && candidate.ns >= event.exit_ns;
 }
 
 bool inside(const Event& event, std::uint64_t ns) {
@@ -140,9 +140,9 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
   const bool eager = std::ranges::any_of(
       candidates, [&](const Candidate& candidate) { return shows_eager(event, candidate); });
   for (const Candidate& candidate : candidates) {
-    if (!is_wait(candidate.pattern)) {
+    if (!is_whole_wait(candidate.pattern)) {
       rarer = true;
-    } else if ((!eager || candidate.pattern != Pattern::late_receiver) &&
+    } else if ((!eager || candidate.pattern != WaitPattern::late_receiver) &&
                (main == nullptr || decides(candidate, *main, event.any))) {
       main = &candidate;
     }
@@ -151,7 +151,7 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
   Decided decided;
   if (main != nullptr) decided = wait_for_main(event, *main);
   if (!rarer) return decided;
-  if (main != nullptr && main->pattern == Pattern::early_wait) late_complete(event, candidates, *main);
+  if (main != nullptr && main->pattern == WaitPattern::early_wait) late_complete(event, candidates, *main);
   const Decided at_fence = early_fence(event, candidates, main != nullptr);
   completion(event, candidates);
   return main != nullptr ? decided : at_fence;
@@ -159,8 +159,8 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
 
 WaitClassification::Decided WaitClassification::wait_for_main(const Event& event, const Candidate& main) {
   const Decided decided = add_wait(main.pattern, event, main, false);
-  if (main.pattern == Pattern::late_sender && least_sent_after(main.event) < main.ns)
-    add(Pattern::late_sender_wrong_order, event, event.enter_ns, main.ns, main);
+  if (main.pattern == WaitPattern::late_sender && least_sent_after(main.event) < main.ns)
+    add(WaitPattern::late_sender_wrong_order, event, event.enter_ns, main.ns, main);
   return decided;
 }
 
@@ -169,9 +169,9 @@ void WaitClassification::late_complete(const Event& event, std::span<const Candi
                                        const Candidate& main) {
   std::uint64_t since = event.enter_ns;
   for (const Candidate& candidate : candidates) {
-    if (candidate.pattern == Pattern::late_complete) since = std::max(since, candidate.ns);
+    if (candidate.pattern == WaitPattern::late_complete) since = std::max(since, candidate.ns);
   }
-  if (since < main.ns) add(Pattern::late_complete, event, since, main.ns, main);
+  if (since < main.ns) add(WaitPattern::late_complete, event, since, main.ns, main);
 }
 
 /// Part of what the call waited for, or, unless it `waits` for something else, all of it.
@@ -180,26 +180,27 @@ WaitClassification::Decided WaitClassification::early_fence(const Event& event,
                                                             bool waits) {
   const Candidate* last = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (candidate.pattern != Pattern::early_fence) continue;
+    if (candidate.pattern != WaitPattern::early_fence) continue;
     if (last == nullptr || decides(candidate, *last, false)) last = &candidate;
   }
   if (last == nullptr || !inside(event, last->ns)) return {};
   Decided decided;
-  if (!waits) decided = add_wait(Pattern::wait_at_fence, event, *last, true);
-  add(Pattern::early_fence, event, event.enter_ns, last->ns, *last);
+  if (!waits) decided = add_wait(WaitPattern::wait_at_fence, event, *last, true);
+  add(WaitPattern::early_fence, event, event.enter_ns, last->ns, *last);
   return decided;
 }
 
 void WaitClassification::completion(const Event& event, std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
-    if (candidate.pattern != Pattern::barrier_completion && candidate.pattern != Pattern::nxn_completion)
+    if (candidate.pattern != WaitPattern::barrier_completion &&
+        candidate.pattern != WaitPattern::nxn_completion)
       continue;
     if (candidate.ns < event.exit_ns) add(candidate.pattern, event, candidate.ns, event.exit_ns, candidate);
   }
 }
 
 /// A wait since the call's enter, no part of one.
-WaitClassification::Decided WaitClassification::add_wait(Pattern pattern, const Event& event,
+WaitClassification::Decided WaitClassification::add_wait(WaitPattern pattern, const Event& event,
                                                          const Candidate& on, bool cause_ends) {
   const std::uint64_t ns = on.ns - event.enter_ns;
   sum_ns_ += ns;
@@ -210,13 +211,13 @@ WaitClassification::Decided WaitClassification::add_wait(Pattern pattern, const 
 }
 
 /// Which can be changed until the next one.
-Wait& WaitClassification::add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
-                              const Candidate& on) {
+Wait& WaitClassification::add(WaitPattern pattern, const Event& event, std::uint64_t since,
+                              std::uint64_t until, const Candidate& on) {
   Wait& wait = found_.emplace_back();
   wait.event = on.event;
   wait.pattern = pattern;
-  wait.cause_ends = pattern == Pattern::early_fence;
-  wait.contended = pattern == Pattern::lock_wait && on.since != Candidate::kNoCall;
+  wait.cause_ends = pattern == WaitPattern::early_fence;
+  wait.contended = pattern == WaitPattern::lock_wait && on.since != Candidate::kNoCall;
   wait.other = on.since;
   wait.ns = until - since;
   wait.until_ns = until;

@@ -54,8 +54,8 @@ class WaitClassification {
   void late_complete(const Event& event, std::span<const Candidate> candidates, const Candidate& main);
   [[nodiscard]] Decided early_fence(const Event& event, std::span<const Candidate> candidates, bool waits);
   void completion(const Event& event, std::span<const Candidate> candidates);
-  Decided add_wait(Pattern pattern, const Event& event, const Candidate& on, bool cause_ends);
-  Wait& add(Pattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
+  Decided add_wait(WaitPattern pattern, const Event& event, const Candidate& on, bool cause_ends);
+  Wait& add(WaitPattern pattern, const Event& event, std::uint64_t since, std::uint64_t until,
             const Candidate& on);
 
   void take_samples(std::uint32_t until);

@@ -35,7 +35,7 @@ void WaitSums::close(Location location) {
 std::vector<WaitSum> WaitSums::take() {
   std::sort(parts_.begin(), parts_.end(),
             [](const Part& a, const Part& b) { return a.location < b.location; });
-  std::vector<std::size_t> next(std::numeric_limits<std::underlying_type_t<Pattern>>::max() + 2, 0);
+  std::vector<std::size_t> next(std::numeric_limits<std::underlying_type_t<WaitPattern>>::max() + 2, 0);
   for (const Part& part : parts_) {
     for (const WaitSum& sum : part.sums) ++next[static_cast<std::size_t>(sum.pattern) + 1];
   }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "metrics/wait_pattern.hpp"
 #include "storage/hash.hpp"
-#include "waits/timeline/pattern.hpp"
 #include "waits/timeline/trace_store.hpp"
 
 #include <compare>
@@ -15,7 +15,7 @@ namespace culprit::waits {
 
 /// All waits of one call path of a time line by one pattern, because of one call path of another.
 struct WaitSum {
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   Location location = kNoLocation, cause = kNoLocation;
   std::uint32_t context = 0, cause_context = 0;  ///< of the united tree
   std::uint64_t ns = 0, count = 0;
@@ -45,7 +45,7 @@ class WaitSums {
   struct Key {
     Location cause = 0;
     std::uint32_t context = 0, cause_context = 0;
-    Pattern pattern = Pattern::none;
+    WaitPattern pattern = WaitPattern::none;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {

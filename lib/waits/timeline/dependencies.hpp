@@ -21,7 +21,7 @@ namespace culprit::waits {
 struct Dependency {
   enum class On : std::uint8_t { enter, exit, instance };
   std::uint32_t event = 0;  ///< the call's index on its time line
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   On on = On::enter;  ///< of the cause, which is a call, or the number of a collective instance
   /// Of sends: size_code() of the message, or kSynchronous. Of others: kMayPass, where libraries differ on
   /// whether such a call waits; kNonblocking, on an instance by another call than the one that joined it.
@@ -33,7 +33,7 @@ struct Dependency {
   static constexpr std::uint16_t kNonblocking = 2;
 
   /// On a partner that was outside MPI while the transfer stood still: no wait by any pattern.
-  [[nodiscard]] bool on_progress() const { return pattern == Pattern::none && on == On::enter; }
+  [[nodiscard]] bool on_progress() const { return pattern == WaitPattern::none && on == On::enter; }
 };
 
 /// A message's size in 16 bits, to one part in a thousand. Monotone; never Dependency::kSynchronous.
@@ -88,7 +88,7 @@ class Dependencies {
     std::uint32_t number = 0;   ///< of the instance in it
     std::uint32_t size = 0;     ///< of the context
     measurement::trace::OperationKind kind{};
-    Pattern pattern = Pattern::none;  ///< what the operation makes its members wait for
+    WaitPattern pattern = WaitPattern::none;  ///< what the operation makes its members wait for
     EventId call;
     std::uint64_t enter_ns = 0, exit_ns = 0;  ///< of the call
     std::int32_t process_rank = -1;           ///< in MPI_COMM_WORLD

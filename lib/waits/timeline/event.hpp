@@ -1,12 +1,14 @@
 #pragma once
 
-#include "waits/timeline/pattern.hpp"
+#include "metrics/wait_pattern.hpp"
 
 #include <compare>
 #include <cstdint>
 
 // What the analyses know of a run's time lines, in numbers that all ranks of the analysis agree on.
 namespace culprit::waits {
+
+using metrics::kWaitPatterns, metrics::WaitPattern;
 
 /// A thread with a time line: threads of the lowest rank in MPI_COMM_WORLD first, in order of their start.
 using Location = std::uint32_t;
@@ -38,7 +40,7 @@ struct Event {
 /// known (wait_classification.hpp): one alone does not say.
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   bool first = true;         ///< of a collective: the call that was entered first
   std::uint16_t unused = 0;  ///< not left out: what lies there is packed with the rest, and may go to a file
   /// When what it depends on was entered; parts and completions have since when they last instead:
@@ -108,7 +110,7 @@ struct IntervalStart {
 /// A wait of a call, classified. Millions of them are kept: 64 bytes.
 struct Wait {
   std::uint32_t event = 0;
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   bool first : 1 = true;        ///< of those that a collective kept waiting: the longest
   bool cause_ends : 1 = false;  ///< it ended with the end of the cause, not with its beginning
   bool overlapped : 1 = false;  ///< a later call of its line (a loop of polls) was entered before it ended

@@ -144,7 +144,7 @@ class Rows {
         shown_at_(shown_at),
         bins_(map),
         bins_of_waits_(map),
-        waited_(std::size_t{kPatterns} * map.bins, 0) {}
+        waited_(kWaitPatterns * map.bins, 0) {}
 
   TimeMapRow row_of(const TimeLine& line, std::int32_t rank);
 
@@ -235,7 +235,7 @@ std::size_t Rows::spend_calls_in_bin(std::span<const Event> events, TimeMapRow& 
 }
 
 std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
-  std::array<bool, kPatterns> occurs{};
+  std::array<bool, kWaitPatterns> occurs{};
   line.waits.go_through([&](const Wait& wait) {
     occurs[static_cast<std::size_t>(wait.pattern)] = true;
     std::uint64_t* const waited = &waited_[static_cast<std::size_t>(wait.pattern) * map_.bins];
@@ -246,7 +246,7 @@ std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
   for (std::size_t pattern = 0; pattern < occurs.size(); ++pattern) {
     for (std::uint32_t bin = 0; occurs[pattern] && bin < map_.bins; ++bin) {
       const std::uint64_t ns = std::exchange(waited_[pattern * map_.bins + bin], 0);
-      if (ns != 0) found_.push_back({static_cast<Pattern>(pattern), bin, ns});
+      if (ns != 0) found_.push_back({static_cast<WaitPattern>(pattern), bin, ns});
     }
   }
   return {found_.begin(), found_.end()};

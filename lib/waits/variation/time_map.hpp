@@ -14,7 +14,7 @@ namespace culprit::waits {
 
 /// Waiting of one pattern in one bin.
 struct WaitInBin {
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   std::uint32_t bin = 0;
   std::uint64_t ns = 0;
 };

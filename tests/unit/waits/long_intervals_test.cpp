@@ -51,7 +51,7 @@ ScriptedRun served(std::int32_t workers, int rounds) {
 
 std::uint64_t waiting(const Found& found) {
   std::uint64_t sum = 0;
-  for (const FoundWait& wait : found.waits) sum += is_wait(wait.pattern) ? wait.ns : 0;
+  for (const FoundWait& wait : found.waits) sum += is_whole_wait(wait.pattern) ? wait.ns : 0;
   return sum;
 }
 

@@ -75,7 +75,7 @@ std::vector<std::unique_ptr<ProcessTrace>> traces(const ScriptedRun& run,
 struct FoundWait {
   std::int32_t rank = -1;
   std::uint32_t call = 0;
-  Pattern pattern = Pattern::none;
+  WaitPattern pattern = WaitPattern::none;
   std::uint64_t ns = 0;
   std::int32_t cause_rank = -1;
   std::uint32_t cause_call = 0;

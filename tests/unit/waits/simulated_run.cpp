@@ -36,7 +36,7 @@ class Simulation {
     window_ = result_.run.define(trace::DefinitionKind::window, all);
     even_ = result_.run.define(trace::DefinitionKind::communicator, even);
     compute();
-    together(all, operation(OperationKind::initialize, 0), Pattern::wait_at_init);
+    together(all, operation(OperationKind::initialize, 0), WaitPattern::wait_at_init);
     for (int step = 0; step < steps; ++step) {
       compute();
       switch (pick(7)) {
@@ -93,7 +93,7 @@ class Simulation {
     made.index = result_.run.call(rank, made.enter, made.exit, std::move(operations));
     return made;
   }
-  void wait(const Call& waiter, Pattern pattern, const Call& cause) {
+  void wait(const Call& waiter, WaitPattern pattern, const Call& cause) {
     if (cause.enter <= waiter.enter || cause.enter >= waiter.exit) return;
     result_.waits.push_back(
         {waiter.rank, waiter.index, pattern, cause.enter - waiter.enter, cause.rank, cause.index});
@@ -113,8 +113,8 @@ class Simulation {
         from, {operation(synchronous ? OperationKind::send_synchronous : OperationKind::send, 0, to, tag)},
         synchronous ? receive_enter : 0);
     const Call receive = call(to, {operation(OperationKind::receive, 0, from, tag)}, send.enter);
-    wait(receive, Pattern::late_sender, send);
-    wait(send, Pattern::late_receiver, receive);
+    wait(receive, WaitPattern::late_sender, send);
+    wait(send, WaitPattern::late_receiver, receive);
   }
 
   /// Everybody exchanges with both neighbours on a ring: posts receives, some of them for anybody, sends, and
@@ -165,12 +165,12 @@ class Simulation {
                             {done(OperationKind::receive, below, 0), done(OperationKind::receive, above, 1),
                              done(OperationKind::send, above, 2), done(OperationKind::send, below, 3)},
                             last.enter);
-      wait(all, Pattern::late_sender, last);
+      wait(all, WaitPattern::late_sender, last);
     }
   }
 
   /// All of these enter; each needs the latest.
-  void together(const std::vector<std::int32_t>& members, const Operation& what, Pattern pattern) {
+  void together(const std::vector<std::int32_t>& members, const Operation& what, WaitPattern pattern) {
     const std::int32_t last = *std::max_element(members.begin(), members.end(), [this](auto a, auto b) {
       return clock(a) != clock(b) ? clock(a) < clock(b) : a > b;
     });
@@ -190,15 +190,16 @@ class Simulation {
 
   void everybody() {
     if (pick(2) == 0) {
-      together(all(), operation(OperationKind::barrier, 0), Pattern::wait_at_barrier);
+      together(all(), operation(OperationKind::barrier, 0), WaitPattern::wait_at_barrier);
     } else {
-      together(all(), operation(OperationKind::all_to_all, 0), Pattern::wait_at_nxn);
+      together(all(), operation(OperationKind::all_to_all, 0), WaitPattern::wait_at_nxn);
     }
   }
   void some() {
     std::vector<std::int32_t> even;
     for (std::int32_t rank = 0; rank < ranks(); rank += 2) even.push_back(rank);
-    if (even.size() > 1) together(even, operation(OperationKind::all_to_all, even_), Pattern::wait_at_nxn);
+    if (even.size() > 1)
+      together(even, operation(OperationKind::all_to_all, even_), WaitPattern::wait_at_nxn);
   }
 
   void rooted() {
@@ -208,7 +209,7 @@ class Simulation {
       for (const std::int32_t rank : all()) {
         if (rank == root) continue;
         wait(call(rank, {operation(OperationKind::one_to_all, 0, root)}, at_root.enter),
-             Pattern::late_broadcast, at_root);
+             WaitPattern::late_broadcast, at_root);
       }
       return;
     }
@@ -219,11 +220,11 @@ class Simulation {
     const Call last = *std::max_element(others.begin(), others.end(), [](const Call& a, const Call& b) {
       return a.enter != b.enter ? a.enter < b.enter : a.rank > b.rank;
     });
-    wait(call(root, {operation(OperationKind::all_to_one, 0, root)}, last.enter), Pattern::early_reduce,
+    wait(call(root, {operation(OperationKind::all_to_one, 0, root)}, last.enter), WaitPattern::early_reduce,
          last);
   }
 
-  void fence() { together(all(), operation(OperationKind::fence, window_), Pattern::wait_at_fence); }
+  void fence() { together(all(), operation(OperationKind::fence, window_), WaitPattern::wait_at_fence); }
 
   /// One origin, one target: the start waits for the post, the wait for the complete.
   void epoch() {
@@ -233,11 +234,11 @@ class Simulation {
     Operation post = operation(OperationKind::post, window_);
     post.group = singles_[static_cast<std::size_t>(origin)];
     const Call posted = call(target, {post});
-    wait(call(origin, {start}, posted.enter), Pattern::late_post, posted);
+    wait(call(origin, {start}, posted.enter), WaitPattern::late_post, posted);
     for (int i = pick(3); i > 0; --i) call(origin, {operation(OperationKind::put, window_, target)});
     clock(origin) += static_cast<std::uint64_t>(pick(400));
     const Call complete = call(origin, {operation(OperationKind::complete, window_)});
-    wait(call(target, {operation(OperationKind::wait, window_)}, complete.enter), Pattern::early_wait,
+    wait(call(target, {operation(OperationKind::wait, window_)}, complete.enter), WaitPattern::early_wait,
          complete);
   }
 

@@ -14,8 +14,8 @@ namespace {
 
 /// What the simulation says nothing about.
 bool beside(const FoundWait& wait) {
-  return container_of(wait.pattern) != Pattern::none || wait.pattern == Pattern::barrier_completion ||
-         wait.pattern == Pattern::nxn_completion;
+  return container_of(wait.pattern) != WaitPattern::none || wait.pattern == WaitPattern::barrier_completion ||
+         wait.pattern == WaitPattern::nxn_completion;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_CASE("an access that waits at its end is compared since the epoch before") 
   for (const int analysts : {1, 2}) {
     const Found found = analyse(epochs(4, false), analysts);
     std::uint64_t waits = 0;
-    for (const FoundWait& wait : found.waits) waits += wait.pattern == Pattern::late_post ? wait.ns : 0;
+    for (const FoundWait& wait : found.waits) waits += wait.pattern == WaitPattern::late_post ? wait.ns : 0;
     CHECK(waits == 4 * 998);
     CHECK(cost(found, kEarly, false) == Approx(4 * 998).epsilon(0.05));
     CHECK(found.delays.unattributed_ns < 40);
@@ -78,7 +78,7 @@ namespace {
 
 std::uint64_t waiting(const Found& found) {
   std::uint64_t sum = 0;
-  for (const FoundWait& wait : found.waits) sum += is_wait(wait.pattern) ? wait.ns : 0;
+  for (const FoundWait& wait : found.waits) sum += is_whole_wait(wait.pattern) ? wait.ns : 0;
   return sum;
 }
 

@@ -19,7 +19,7 @@ using measurement::trace::OperationKind;
 using measurement::trace::Record;
 using measurement::trace::RecordKind;
 using merge::Shape;
-using waits::Pattern;
+using metrics::WaitPattern;
 
 namespace {
 
@@ -135,7 +135,7 @@ struct Run {
   }
   /// With waits: pattern, beginning, end.
   struct Wait {
-    Pattern pattern = Pattern::late_sender;
+    WaitPattern pattern = WaitPattern::late_sender;
     std::uint64_t begin_ns = 0, end_ns = 0;
   };
   void call(std::uint64_t enter, std::uint64_t exit, ContextId context, const std::vector<Wait>& waits = {}) {
@@ -201,7 +201,7 @@ TEST_CASE("a series of polls holds the calls between its polls") {
 TEST_CASE("a wait that ends in a call within its own is divided where that begins") {
   Run run;
   run.call(30, 40, kSend);
-  run.call(20, 70, kTest, {{.pattern = Pattern::late_sender, .begin_ns = 20, .end_ns = 35}});
+  run.call(20, 70, kTest, {{.pattern = WaitPattern::late_sender, .begin_ns = 20, .end_ns = 35}});
   const std::unique_ptr<Written> written = run.replay();
   CHECK(written->wait_ns.at(database::WaitPattern::late_sender) == 15);
   CHECK(written->wait_count.at(database::WaitPattern::late_sender) == 1);
@@ -212,8 +212,8 @@ TEST_CASE("a wait that ends in a call within its own is divided where that begin
 TEST_CASE("a wait begins before its part of the same length") {
   Run run;
   run.call(10, 40, kSend,
-           {{.pattern = Pattern::late_sender, .begin_ns = 10, .end_ns = 30},
-            {.pattern = Pattern::late_sender_wrong_order, .begin_ns = 10, .end_ns = 30}});
+           {{.pattern = WaitPattern::late_sender, .begin_ns = 10, .end_ns = 30},
+            {.pattern = WaitPattern::late_sender_wrong_order, .begin_ns = 10, .end_ns = 30}});
   const std::vector<std::string> lines = run.replay()->lines;
   CHECK(lines[3] == "10 wait 0");
   CHECK(lines[4] == "10 wait 1");
@@ -229,7 +229,7 @@ TEST_CASE("marks of iterations are no calls") {
 TEST_CASE("an arrow begins at the call that ended a wait") {
   Run run;
   run.store.open(1);
-  run.call(10, 40, kSend, {{.pattern = Pattern::late_sender, .begin_ns = 10, .end_ns = 30}});
+  run.call(10, 40, kSend, {{.pattern = WaitPattern::late_sender, .begin_ns = 10, .end_ns = 30}});
   waits::Wait wait = run.store.line(0).waits[0];
   const waits::EventId cause = run.store.add(1, {.enter_ns = 30, .exit_ns = 35, .context = kSend});
   wait.cause = cause;
@@ -263,9 +263,9 @@ TEST_CASE("calls and waits keep their time, however calls nest") {
       std::vector<Run::Wait> waits;
       if (*rc::gen::arbitrary<bool>()) {
         const std::uint64_t until = *rc::gen::inRange(enter + 1, exit);
-        waits.push_back({.pattern = Pattern::wait_at_nxn, .begin_ns = enter, .end_ns = until});
+        waits.push_back({.pattern = WaitPattern::wait_at_nxn, .begin_ns = enter, .end_ns = until});
         const std::uint64_t since = *rc::gen::inRange(enter + 1, exit);
-        waits.push_back({.pattern = Pattern::nxn_completion, .begin_ns = since, .end_ns = exit});
+        waits.push_back({.pattern = WaitPattern::nxn_completion, .begin_ns = since, .end_ns = exit});
         expected_waits[database::WaitPattern::wait_at_nxn] += until - enter;
         expected_waits[database::WaitPattern::nxn_completion] += exit - since;
         ++expected_counts[database::WaitPattern::wait_at_nxn];

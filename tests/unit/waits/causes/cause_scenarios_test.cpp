@@ -295,7 +295,7 @@ TEST_CASE("causes of sampled programs are the same for any number of analysts, a
     const ScriptedRun run = program.run();
     const Found first = analyse(run, 1);
     std::uint64_t waiting = 0, costs = first.delays.unattributed_ns;
-    for (const FoundWait& wait : first.waits) waiting += is_wait(wait.pattern) ? wait.ns : 0;
+    for (const FoundWait& wait : first.waits) waiting += is_whole_wait(wait.pattern) ? wait.ns : 0;
     for (const DelayCost& cost : first.delays.costs) costs += cost.short_term_ns + cost.long_term_ns;
     INFO(scenario.name);
     CHECK(costs == waiting);

@@ -17,8 +17,8 @@ namespace {
 std::uint64_t waiting(const Found& found) {
   std::uint64_t sum = 0;
   for (const FoundWait& wait : found.waits) {
-    if (container_of(wait.pattern) == Pattern::none && wait.pattern != Pattern::barrier_completion &&
-        wait.pattern != Pattern::nxn_completion) {
+    if (container_of(wait.pattern) == WaitPattern::none && wait.pattern != WaitPattern::barrier_completion &&
+        wait.pattern != WaitPattern::nxn_completion) {
       sum += wait.ns;
     }
   }
@@ -129,7 +129,8 @@ TEST_CASE("all waiting has a cause, but in the first call, before which nobody h
     const std::int32_t ranks = *rc::gen::inRange(2, 9);
     const Found found = analyse(simulate(seed, ranks, *rc::gen::inRange(0, 60)).run);
     std::uint64_t at_init = 0;
-    for (const FoundWait& wait : found.waits) at_init += wait.pattern == Pattern::wait_at_init ? wait.ns : 0;
+    for (const FoundWait& wait : found.waits)
+      at_init += wait.pattern == WaitPattern::wait_at_init ? wait.ns : 0;
     RC_ASSERT(found.delays.unattributed_ns == at_init);
   }));
 }
@@ -157,8 +158,8 @@ TEST_CASE("each sum of waits knows what of it its delayers' own waits passed on"
   // Process 1 works when process 0 does not wait; process 1 itself waited 1000 of the 1210 that process 2
   // did.
   for (const WaitSum& sum : found.sums) {
-    if (sum.pattern == Pattern::late_sender) CHECK(sum.indirect_ns == 0);
-    if (sum.pattern == Pattern::late_post) CHECK(sum.indirect_ns == Approx(1000).epsilon(0.01));
+    if (sum.pattern == WaitPattern::late_sender) CHECK(sum.indirect_ns == 0);
+    if (sum.pattern == WaitPattern::late_post) CHECK(sum.indirect_ns == Approx(1000).epsilon(0.01));
   }
 }
 
@@ -171,9 +172,9 @@ TEST_CASE("indirect waits of all sums are the run's, to the nanosecond, for any 
     std::uint64_t direct = 0, indirect = 0;
     for (const WaitSum& sum : first.sums) {
       RC_ASSERT(sum.indirect_ns <= sum.ns);
-      if (!is_wait(sum.pattern)) RC_ASSERT(sum.indirect_ns == 0u);
+      if (!is_whole_wait(sum.pattern)) RC_ASSERT(sum.indirect_ns == 0u);
       indirect += sum.indirect_ns;
-      if (is_wait(sum.pattern)) direct += sum.ns - sum.indirect_ns;
+      if (is_whole_wait(sum.pattern)) direct += sum.ns - sum.indirect_ns;
     }
     RC_ASSERT(indirect == first.delays.indirect_ns);
     RC_ASSERT(direct == first.delays.direct_ns);

@@ -50,7 +50,7 @@ TEST_CASE("hotspots never cost more than was waited, and are the same for any nu
     const SimulatedRun simulated = simulate(seed, ranks, steps);
     const Found found = analyse(simulated.run, 1);
     std::uint64_t waited = 0, cost = 0;
-    for (const FoundWait& wait : found.waits) waited += is_wait(wait.pattern) ? wait.ns : 0;
+    for (const FoundWait& wait : found.waits) waited += is_whole_wait(wait.pattern) ? wait.ns : 0;
     for (const Hotspot& hotspot : found.hotspots) cost += hotspot.ns;
     RC_ASSERT(cost <= waited);
     RC_ASSERT(analyse(simulated.run, 3).hotspots == found.hotspots);

@@ -63,7 +63,7 @@ class Fencing {
     std::vector<Candidate> found;
     TimeLine& line = store_.line(static_cast<Location>(rank));
     line.candidates.take(0, found, [](const Candidate& a, const Candidate& b) { return a.cause < b.cause; });
-    return static_cast<std::size_t>(std::ranges::count(found, Pattern::early_fence, &Candidate::pattern));
+    return static_cast<std::size_t>(std::ranges::count(found, WaitPattern::early_fence, &Candidate::pattern));
   }
 
  private:

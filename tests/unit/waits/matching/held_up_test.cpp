@@ -85,8 +85,9 @@ TEST_CASE("a root, and a rank below a late one, wait in a broadcast") {
   run.call(2, 200, 215, {on(OperationKind::one_to_all, 0, 0)});
   run.call(3, 50, 930, {on(OperationKind::one_to_all, 0, 0)});
   for (const int analysts : {1, 2, 4}) {
-    CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, Pattern::wait_at_root, 800, 1, 0},
-                                                                 {3, 0, Pattern::wait_at_root, 850, 1, 0}});
+    CHECK(analyse(run, analysts).waits ==
+          std::vector<FoundWait>{{0, 0, WaitPattern::wait_at_root, 800, 1, 0},
+                                 {3, 0, WaitPattern::wait_at_root, 850, 1, 0}});
   }
 }
 
@@ -101,10 +102,10 @@ TEST_CASE("ranks that a reduction's root waits for wait for those below them; in
   run.call(2, 1900, 1925, {on(OperationKind::prefix, 0)});
   run.call(3, 1010, 1930, {on(OperationKind::prefix, 0)});
   for (const int analysts : {1, 3}) {
-    CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, Pattern::early_reduce, 800, 1, 0},
-                                                                 {1, 1, Pattern::wait_at_root, 850, 2, 1},
-                                                                 {3, 0, Pattern::wait_at_root, 850, 1, 0},
-                                                                 {3, 1, Pattern::early_scan, 890, 2, 1}});
+    CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, WaitPattern::early_reduce, 800, 1, 0},
+                                                                 {1, 1, WaitPattern::wait_at_root, 850, 2, 1},
+                                                                 {3, 0, WaitPattern::wait_at_root, 850, 1, 0},
+                                                                 {3, 1, WaitPattern::early_scan, 890, 2, 1}});
   }
 }
 

@@ -45,7 +45,7 @@ Outcome what_if(const ScriptedRun& run, std::vector<WorkChange> changes = {},
       std::vector<ReplayedCall>& calls = outcome.recorded.emplace_back();
       line.events.for_each([&](const Event& event) { calls.push_back({event.enter_ns, event.exit_ns}); });
     }
-    for (const WaitSum& sum : matched.wait_sums) outcome.waits_ns += is_wait(sum.pattern) ? sum.ns : 0;
+    for (const WaitSum& sum : matched.wait_sums) outcome.waits_ns += is_whole_wait(sum.pattern) ? sum.ns : 0;
     const ReplaySteps steps = replay_steps(rank_map, matched);
     outcome.before = replay(steps, matched, {}, &outcome.calls_before);
     std::vector<std::uint8_t> change_of(16, 0);

@@ -59,8 +59,9 @@ TEST_CASE("a communicator that a process defines twice has that member once") {
   run.call(0, 70, 120, {message(kReceive, 1)});
   run.call(1, 100, 110, {message(kSend, 0)});
   for (const int analysts : {1, 2}) {
-    CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, Pattern::wait_at_barrier, 40, 1, 0},
-                                                                 {0, 1, Pattern::late_sender, 30, 1, 1}});
+    CHECK(analyse(run, analysts).waits ==
+          std::vector<FoundWait>{{0, 0, WaitPattern::wait_at_barrier, 40, 1, 0},
+                                 {0, 1, WaitPattern::late_sender, 30, 1, 1}});
   }
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("members of a collective that do different things, or are all its root
   run.call(1, 160, 180, {on(OperationKind::barrier)});
   for (const int analysts : {1, 2}) {
     const Found found = analyse(run, analysts);
-    CHECK(found.waits == std::vector<FoundWait>{{0, 2, Pattern::wait_at_barrier, 30, 1, 2}});
+    CHECK(found.waits == std::vector<FoundWait>{{0, 2, WaitPattern::wait_at_barrier, 30, 1, 2}});
     CHECK(found.unmatched == Unmatched{.collectives = 2});
   }
 }
@@ -86,7 +87,7 @@ TEST_CASE("a receive whose request's number comes again holds nothing back") {
   run.call(1, 12, 13, {begun(message(kReceive, 0, 7), 5)});
   const std::uint32_t waited = run.call(1, 20, 120, {completed(message(kReceive, 0, 7), 5)});
   const Found found = analyse(run);
-  CHECK(found.waits == std::vector<FoundWait>{{1, waited, Pattern::late_sender, 80, 0, 0}});
+  CHECK(found.waits == std::vector<FoundWait>{{1, waited, WaitPattern::late_sender, 80, 0, 0}});
   CHECK(found.unmatched == Unmatched{.completions = 1});
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("where the first member's time line is missing, the others are found b
     run.call(rank, 160 + 10 * static_cast<std::uint64_t>(rank), 200, {on(OperationKind::barrier, others)});
   for (const int analysts : {1, 2, 3}) {
     std::mutex mutex;
-    std::vector<std::pair<Pattern, std::uint64_t>> found;
+    std::vector<std::pair<WaitPattern, std::uint64_t>> found;
     Unmatched unmatched;
     culprit::exchange::run_on_threads(analysts, [&](culprit::exchange::Communicator& analysis) {
       auto own = traces(run, analysis);
@@ -117,10 +118,10 @@ TEST_CASE("where the first member's time line is missing, the others are found b
         for (const Wait& wait : line.waits) found.emplace_back(wait.pattern, wait.ns);
     });
     std::sort(found.begin(), found.end());
-    CHECK(found == std::vector<std::pair<Pattern, std::uint64_t>>{{Pattern::late_sender, 20},
-                                                                  {Pattern::late_sender, 30},
-                                                                  {Pattern::wait_at_barrier, 10},
-                                                                  {Pattern::wait_at_barrier, 20}});
+    CHECK(found == std::vector<std::pair<WaitPattern, std::uint64_t>>{{WaitPattern::late_sender, 20},
+                                                                      {WaitPattern::late_sender, 30},
+                                                                      {WaitPattern::wait_at_barrier, 10},
+                                                                      {WaitPattern::wait_at_barrier, 20}});
     CHECK(unmatched == Unmatched{.receives = 1, .collectives = 1});
   }
 }

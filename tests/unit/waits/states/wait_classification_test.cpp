@@ -21,12 +21,12 @@ struct OneLine {
   std::uint32_t call(std::uint64_t enter, std::uint64_t exit, bool any = false) {
     return store.add(0, Event{.enter_ns = enter, .exit_ns = exit, .context = 1, .any = any}).index;
   }
-  void candidate(std::uint32_t call, Pattern pattern, std::uint64_t ns, Location cause) {
+  void candidate(std::uint32_t call, WaitPattern pattern, std::uint64_t ns, Location cause) {
     store.add(0, Candidate{.event = call, .pattern = pattern, .ns = ns, .cause = {cause, 0}});
   }
 
   /// Call, pattern, length, delayer.
-  using Found = std::vector<std::tuple<std::uint32_t, Pattern, std::uint64_t, Location>>;
+  using Found = std::vector<std::tuple<std::uint32_t, WaitPattern, std::uint64_t, Location>>;
   Found classify() {
     Found found;
     culprit::exchange::run_on_threads(1, [&](culprit::exchange::Communicator& analysis) {
@@ -52,12 +52,12 @@ TEST_CASE("the latest candidate decides, or the earliest where the call returns 
   for (const bool any : {false, true}) {
     OneLine line;
     const std::uint32_t call = line.call(100, 900, any);
-    line.candidate(call, Pattern::late_sender, 700, 2);
-    line.candidate(call, Pattern::late_sender, 300, 1);
+    line.candidate(call, WaitPattern::late_sender, 700, 2);
+    line.candidate(call, WaitPattern::late_sender, 300, 1);
     if (any) {
-      CHECK(line.classify() == OneLine::Found{{call, Pattern::late_sender, 200, 1}});
+      CHECK(line.classify() == OneLine::Found{{call, WaitPattern::late_sender, 200, 1}});
     } else {
-      CHECK(line.classify() == OneLine::Found{{call, Pattern::late_sender, 600, 2}});
+      CHECK(line.classify() == OneLine::Found{{call, WaitPattern::late_sender, 600, 2}});
     }
   }
 }
@@ -65,21 +65,21 @@ TEST_CASE("the latest candidate decides, or the earliest where the call returns 
 TEST_CASE("of candidates of one moment the lowest time line decides") {
   OneLine line;
   const std::uint32_t call = line.call(100, 900);
-  line.candidate(call, Pattern::late_sender, 500, 3);
-  line.candidate(call, Pattern::late_sender, 500, 1);
-  CHECK(line.classify() == OneLine::Found{{call, Pattern::late_sender, 400, 1}});
+  line.candidate(call, WaitPattern::late_sender, 500, 3);
+  line.candidate(call, WaitPattern::late_sender, 500, 1);
+  CHECK(line.classify() == OneLine::Found{{call, WaitPattern::late_sender, 400, 1}});
 }
 
 TEST_CASE("a call waited only for what falls between its enter and its exit") {
   OneLine line;
   for (const std::uint64_t ns : {50U, 100U, 200U, 300U})
-    line.candidate(line.call(100, 200), Pattern::late_sender, ns, 1);
+    line.candidate(line.call(100, 200), WaitPattern::late_sender, ns, 1);
   CHECK(line.classify().empty());
   // The latest decides, also where it came too late to be waited for and an earlier one did not.
   OneLine other;
   const std::uint32_t call = other.call(100, 200);
-  other.candidate(call, Pattern::late_sender, 150, 1);
-  other.candidate(call, Pattern::late_sender, 250, 2);
+  other.candidate(call, WaitPattern::late_sender, 150, 1);
+  other.candidate(call, WaitPattern::late_sender, 250, 2);
   CHECK(other.classify().empty());
 }
 
@@ -87,51 +87,51 @@ TEST_CASE("a receive that came after the call shows that its sends needed none")
   for (const bool any : {false, true}) {
     OneLine line;
     const std::uint32_t call = line.call(100, 200, any);
-    line.candidate(call, Pattern::late_receiver, 180, 1);
-    line.candidate(call, Pattern::late_receiver, 250, 2);
+    line.candidate(call, WaitPattern::late_receiver, 180, 1);
+    line.candidate(call, WaitPattern::late_receiver, 250, 2);
     CHECK(line.classify() ==
-          (any ? OneLine::Found{{call, Pattern::late_receiver, 80, 1}} : OneLine::Found{}));
+          (any ? OneLine::Found{{call, WaitPattern::late_receiver, 80, 1}} : OneLine::Found{}));
   }
   OneLine both;
   const std::uint32_t call = both.call(100, 200);
-  both.candidate(call, Pattern::late_receiver, 180, 1);
-  both.candidate(call, Pattern::late_receiver, 250, 1);
-  both.candidate(call, Pattern::late_sender, 150, 2);
-  CHECK(both.classify() == OneLine::Found{{call, Pattern::late_sender, 50, 2}});
+  both.candidate(call, WaitPattern::late_receiver, 180, 1);
+  both.candidate(call, WaitPattern::late_receiver, 250, 1);
+  both.candidate(call, WaitPattern::late_sender, 150, 2);
+  CHECK(both.classify() == OneLine::Found{{call, WaitPattern::late_sender, 50, 2}});
 }
 
 TEST_CASE("of an early wait, late-complete lasts from the latest arrival on") {
   OneLine line;
   const std::uint32_t call = line.call(100, 900);
-  line.candidate(call, Pattern::early_wait, 800, 1);
-  line.candidate(call, Pattern::late_complete, 600, 1);
-  line.candidate(call, Pattern::late_complete, 300, 2);
+  line.candidate(call, WaitPattern::early_wait, 800, 1);
+  line.candidate(call, WaitPattern::late_complete, 600, 1);
+  line.candidate(call, WaitPattern::late_complete, 300, 2);
   CHECK(line.classify() ==
-        OneLine::Found{{call, Pattern::early_wait, 700, 1}, {call, Pattern::late_complete, 200, 1}});
+        OneLine::Found{{call, WaitPattern::early_wait, 700, 1}, {call, WaitPattern::late_complete, 200, 1}});
 }
 
 TEST_CASE("an early fence is part of a wait at the fence, or all of it where there is no other") {
   OneLine line;
   const std::uint32_t both = line.call(100, 900);
-  line.candidate(both, Pattern::wait_at_fence, 500, 1);
-  line.candidate(both, Pattern::early_fence, 800, 2);
+  line.candidate(both, WaitPattern::wait_at_fence, 500, 1);
+  line.candidate(both, WaitPattern::early_fence, 800, 2);
   const std::uint32_t alone = line.call(1000, 1900);
-  line.candidate(alone, Pattern::early_fence, 1700, 2);
-  CHECK(line.classify() == OneLine::Found{{both, Pattern::wait_at_fence, 400, 1},
-                                          {both, Pattern::early_fence, 700, 2},
-                                          {alone, Pattern::wait_at_fence, 700, 2},
-                                          {alone, Pattern::early_fence, 700, 2}});
+  line.candidate(alone, WaitPattern::early_fence, 1700, 2);
+  CHECK(line.classify() == OneLine::Found{{both, WaitPattern::wait_at_fence, 400, 1},
+                                          {both, WaitPattern::early_fence, 700, 2},
+                                          {alone, WaitPattern::wait_at_fence, 700, 2},
+                                          {alone, WaitPattern::early_fence, 700, 2}});
 }
 
 TEST_CASE("a completion lasts until the call's exit, beside its wait") {
   OneLine line;
   const std::uint32_t call = line.call(100, 900);
-  line.candidate(call, Pattern::wait_at_barrier, 600, 1);
-  line.candidate(call, Pattern::barrier_completion, 650, 1);
+  line.candidate(call, WaitPattern::wait_at_barrier, 600, 1);
+  line.candidate(call, WaitPattern::barrier_completion, 650, 1);
   const std::uint32_t first_out = line.call(1000, 1100);
-  line.candidate(first_out, Pattern::barrier_completion, 1100, 1);
-  CHECK(line.classify() == OneLine::Found{{call, Pattern::wait_at_barrier, 500, 1},
-                                          {call, Pattern::barrier_completion, 250, 1}});
+  line.candidate(first_out, WaitPattern::barrier_completion, 1100, 1);
+  CHECK(line.classify() == OneLine::Found{{call, WaitPattern::wait_at_barrier, 500, 1},
+                                          {call, WaitPattern::barrier_completion, 250, 1}});
 }
 
 }  // namespace wait_classification_test

@@ -21,14 +21,14 @@ TEST_CASE("a receive waits for a late sender") {
   ScriptedRun run(2);
   run.call(1, 100, 530, {message(kReceive, 0)});
   run.call(0, 500, 510, {message(kSend, 1)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, WaitPattern::late_sender, 400, 0, 0}});
 }
 
 TEST_CASE("a synchronous send waits for a late receiver") {
   ScriptedRun run(2);
   run.call(0, 100, 620, {message(OperationKind::send_synchronous, 1)});
   run.call(1, 600, 630, {message(kReceive, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::late_receiver, 500, 1, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, WaitPattern::late_receiver, 500, 1, 0}});
 }
 
 TEST_CASE("an eager send that returned before the receive was posted did not wait") {
@@ -47,7 +47,7 @@ TEST_CASE("a call that completes several operations waits for the latest of them
   run.call(0, 20, 900, {completed(message(kReceive, 1), 1), completed(message(kReceive, 2), 2)});
   run.call(1, 300, 301, {message(kSend, 0)});
   run.call(2, 800, 801, {message(kSend, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, Pattern::late_sender, 780, 2, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, WaitPattern::late_sender, 780, 2, 0}});
 }
 
 TEST_CASE("a call that returns at the first of several operations waits for the earliest") {
@@ -57,7 +57,7 @@ TEST_CASE("a call that returns at the first of several operations waits for the 
   run.call(0, 20, 900, {completed(message(kReceive, 1), 1), completed(message(kReceive, 2), 2)}, 0, true);
   run.call(1, 300, 301, {message(kSend, 0)});
   run.call(2, 800, 801, {message(kSend, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, Pattern::late_sender, 280, 1, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 2, WaitPattern::late_sender, 280, 1, 0}});
 
   ScriptedRun there(3);
   there.call(0, 10, 11, {begun(message(kReceive, 1), 1)});
@@ -75,8 +75,9 @@ TEST_CASE("a wildcard receive takes its place in the order of posting") {
   run.call(0, 430, 440, {completed(message(kReceive, 1), 1)});
   run.call(1, 5, 6, {message(kSend, 0)});
   run.call(1, 400, 401, {message(kSend, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, Pattern::late_sender, 380, 1, 1},
-                                                     {0, 1, Pattern::late_sender_wrong_order, 380, 1, 1}});
+  CHECK(analyse(run).waits ==
+        std::vector<FoundWait>{{0, 1, WaitPattern::late_sender, 380, 1, 1},
+                               {0, 1, WaitPattern::late_sender_wrong_order, 380, 1, 1}});
 }
 
 TEST_CASE("a wait for one message while an earlier one was there is in the wrong order") {
@@ -85,8 +86,9 @@ TEST_CASE("a wait for one message while an earlier one was there is in the wrong
   run.call(0, 500, 510, {message(kSend, 1, 6)});
   run.call(1, 100, 520, {message(kReceive, 0, 6)});
   run.call(1, 530, 540, {message(kReceive, 0, 5)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 1},
-                                                     {1, 0, Pattern::late_sender_wrong_order, 400, 0, 1}});
+  CHECK(analyse(run).waits ==
+        std::vector<FoundWait>{{1, 0, WaitPattern::late_sender, 400, 0, 1},
+                               {1, 0, WaitPattern::late_sender_wrong_order, 400, 0, 1}});
 }
 
 TEST_CASE("a probe waits for the message that it sees, and leaves it") {
@@ -95,7 +97,7 @@ TEST_CASE("a probe waits for the message that it sees, and leaves it") {
   run.call(1, 540, 550, {message(kReceive, 0)});
   run.call(0, 500, 510, {message(kSend, 1)});
   const Found found = analyse(run);
-  CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0}});
+  CHECK(found.waits == std::vector<FoundWait>{{1, 0, WaitPattern::late_sender, 400, 0, 0}});
   CHECK(found.unmatched == Unmatched{});
 }
 
@@ -111,8 +113,8 @@ TEST_CASE("a matched probe takes the message") {
   run.call(0, 500, 510, {message(kSend, 1)});
   run.call(0, 545, 548, {message(kSend, 1)});
   const Found found = analyse(run);
-  CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::late_sender, 400, 0, 0},
-                                              {1, 1, Pattern::late_sender, 5, 0, 1}});
+  CHECK(found.waits == std::vector<FoundWait>{{1, 0, WaitPattern::late_sender, 400, 0, 0},
+                                              {1, 1, WaitPattern::late_sender, 5, 0, 1}});
   CHECK(found.unmatched == Unmatched{});
 }
 
@@ -121,10 +123,10 @@ TEST_CASE("all wait for the last at a barrier, and for each other when they leav
   run.call(0, 100, 820, {on(OperationKind::barrier, 0)});
   run.call(1, 300, 850, {on(OperationKind::barrier, 0)});
   run.call(2, 800, 810, {on(OperationKind::barrier, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::wait_at_barrier, 700, 2, 0},
-                                                     {0, 0, Pattern::barrier_completion, 10, 2, 0},
-                                                     {1, 0, Pattern::wait_at_barrier, 500, 2, 0},
-                                                     {1, 0, Pattern::barrier_completion, 40, 2, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, WaitPattern::wait_at_barrier, 700, 2, 0},
+                                                     {0, 0, WaitPattern::barrier_completion, 10, 2, 0},
+                                                     {1, 0, WaitPattern::wait_at_barrier, 500, 2, 0},
+                                                     {1, 0, WaitPattern::barrier_completion, 40, 2, 0}});
 }
 
 TEST_CASE("only those below it keep a member of a prefix reduction waiting") {
@@ -132,7 +134,7 @@ TEST_CASE("only those below it keep a member of a prefix reduction waiting") {
   run.call(0, 500, 510, {on(OperationKind::prefix, 0)});
   run.call(1, 100, 520, {on(OperationKind::prefix, 0)});
   run.call(2, 600, 610, {on(OperationKind::prefix, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, Pattern::early_scan, 400, 0, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 0, WaitPattern::early_scan, 400, 0, 0}});
 }
 
 TEST_CASE(
@@ -144,8 +146,8 @@ TEST_CASE(
   run.call(0, 900, 905, {on(OperationKind::one_to_all, 0, 0)});
   run.call(1, 600, 910, {on(OperationKind::one_to_all, 0, 0)});
   run.call(2, 950, 960, {on(OperationKind::one_to_all, 0, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::early_reduce, 400, 1, 0},
-                                                     {1, 1, Pattern::late_broadcast, 300, 0, 1}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, WaitPattern::early_reduce, 400, 1, 0},
+                                                     {1, 1, WaitPattern::late_broadcast, 300, 0, 1}});
 }
 
 TEST_CASE("a nonblocking collective is waited for where it is completed") {
@@ -154,7 +156,7 @@ TEST_CASE("a nonblocking collective is waited for where it is completed") {
   run.call(0, 200, 710, {completed(on(OperationKind::barrier, 0), 4)});
   run.call(1, 700, 701, {begun(on(OperationKind::barrier, 0), 4)});
   run.call(1, 702, 711, {completed(on(OperationKind::barrier, 0), 4)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, Pattern::wait_at_barrier, 500, 1, 0}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, WaitPattern::wait_at_barrier, 500, 1, 0}});
 }
 
 TEST_CASE(
@@ -171,7 +173,7 @@ TEST_CASE(
     for (const std::int32_t rank : {0, 1})
       run.call(rank, 20'000'000, 20'001'000, {completed(on(OperationKind::one_to_all, 0, 0), 20)});
     const Found found = analyse(run, 1, per_round);
-    CHECK(found.waits == std::vector<FoundWait>{{0, 1, Pattern::wait_at_barrier, 5'000'000, 1, 0}});
+    CHECK(found.waits == std::vector<FoundWait>{{0, 1, WaitPattern::wait_at_barrier, 5'000'000, 1, 0}});
     CHECK(found.unmatched == Unmatched{});
   }
 }
@@ -192,7 +194,7 @@ TEST_CASE("a request for which nobody waits keeps no other one from being waited
       {completed(on(OperationKind::barrier, self), 20), completed(message(OperationKind::receive, 1), 21)}, 0,
       true);
   const Found found = analyse(run, 1, 1);
-  CHECK(found.waits == std::vector<FoundWait>{{0, 4, Pattern::late_sender, 4'000'000, 1, 2}});
+  CHECK(found.waits == std::vector<FoundWait>{{0, 4, WaitPattern::late_sender, 4'000'000, 1, 2}});
   CHECK(found.unmatched == Unmatched{});
 }
 
@@ -214,10 +216,10 @@ TEST_CASE("the origin of a one-sided epoch waits for a late post, or its transfe
   run.call(1, 1400, 1401, {on(OperationKind::post, window, kNobody, origin)});
   run.call(1, 1500, 1510, {on(OperationKind::wait, window)});
   const Found found = analyse(run);
-  CHECK(found.waits == std::vector<FoundWait>{{0, 0, Pattern::late_post, 400, 1, 0},
-                                              {0, 4, Pattern::early_transfer, 380, 1, 2},
-                                              {1, 1, Pattern::early_wait, 200, 0, 2},
-                                              {1, 1, Pattern::late_complete, 200, 0, 2}});
+  CHECK(found.waits == std::vector<FoundWait>{{0, 0, WaitPattern::late_post, 400, 1, 0},
+                                              {0, 4, WaitPattern::early_transfer, 380, 1, 2},
+                                              {1, 1, WaitPattern::early_wait, 200, 0, 2},
+                                              {1, 1, WaitPattern::late_complete, 200, 0, 2}});
   CHECK(found.unmatched == Unmatched{});
 }
 
@@ -229,8 +231,8 @@ TEST_CASE("a fence waits for the last, and a part of that for operations that re
   run.call(0, 300, 400, {on(OperationKind::put, window, 1)});
   run.call(0, 500, 510, {on(OperationKind::fence, window)});
   run.call(1, 100, 515, {on(OperationKind::fence, window)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 1, Pattern::wait_at_fence, 400, 0, 2},
-                                                     {1, 1, Pattern::early_fence, 300, 0, 1}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{1, 1, WaitPattern::wait_at_fence, 400, 0, 2},
+                                                     {1, 1, WaitPattern::early_fence, 300, 0, 1}});
 }
 
 TEST_CASE("whoever gets a lock late waited for who held it, wherever the library got it") {
@@ -255,8 +257,8 @@ TEST_CASE("whoever gets a lock late waited for who held it, wherever the library
   run.call(1, 1100, 1110, {on(OperationKind::unlock, window, 0)});
   run.call(2, 1210, 1220, {on(OperationKind::unlock, window, 0)});
   for (const auto& found : {analyse(run), analyse(run, 3, 1)}) {
-    CHECK(found.waits == std::vector<FoundWait>{{2, 0, Pattern::lock_wait, 300, 1, 1},
-                                                {2, 4, Pattern::lock_wait, 150, 1, 3}});
+    CHECK(found.waits == std::vector<FoundWait>{{2, 0, WaitPattern::lock_wait, 300, 1, 1},
+                                                {2, 4, WaitPattern::lock_wait, 150, 1, 3}});
     CHECK(found.unmatched == Unmatched{});
   }
 }
@@ -273,7 +275,7 @@ TEST_CASE("who has completed something under a lock waits for no lock any more")
   run.call(0, 200, 510, {exclusive});
   run.call(0, 520, 530, {on(OperationKind::flush_local, window, flush)});
   run.call(0, 600, 610, {on(OperationKind::unlock, window, 0)});
-  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, Pattern::lock_wait, 300, 1, 2}});
+  CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, WaitPattern::lock_wait, 300, 1, 2}});
 }
 
 TEST_CASE("in a neighbourhood collective only those that it receives from keep a process waiting") {
@@ -289,7 +291,7 @@ TEST_CASE("in a neighbourhood collective only those that it receives from keep a
   run.call(2, 520, 530, {completed(on(OperationKind::neighbors, 0), 3)});
   for (const int analysts : {1, 2}) {
     const Found found = analyse(run, analysts);
-    CHECK(found.waits == std::vector<FoundWait>{{1, 0, Pattern::wait_at_nxn, 400, 0, 0}});
+    CHECK(found.waits == std::vector<FoundWait>{{1, 0, WaitPattern::wait_at_nxn, 400, 0, 0}});
     CHECK(found.unmatched == Unmatched{});
   }
 }
@@ -319,8 +321,8 @@ TEST_CASE("between two groups the root is in one, and those beside it have no pa
   run.call(3, 1200, 1210, {on(OperationKind::send, context, 0)});
   for (const int analysts : {1, 3}) {
     const Found found = analyse(run, analysts);
-    CHECK(found.waits == std::vector<FoundWait>{{0, 1, Pattern::late_sender, 200, 3, 1},
-                                                {2, 0, Pattern::late_broadcast, 400, 1, 0}});
+    CHECK(found.waits == std::vector<FoundWait>{{0, 1, WaitPattern::late_sender, 200, 3, 1},
+                                                {2, 0, WaitPattern::late_broadcast, 400, 1, 0}});
     CHECK(found.unmatched == Unmatched{});
   }
 }

@@ -10,7 +10,7 @@ using namespace culprit::waits;
 
 namespace {
 
-Wait wait(Pattern pattern, std::uint32_t context, EventId cause, std::uint32_t cause_context,
+Wait wait(WaitPattern pattern, std::uint32_t context, EventId cause, std::uint32_t cause_context,
           std::uint64_t ns) {
   Wait made;
   made.pattern = pattern;
@@ -21,7 +21,7 @@ Wait wait(Pattern pattern, std::uint32_t context, EventId cause, std::uint32_t c
   return made;
 }
 
-WaitSum sum(Pattern pattern, Location location, Location cause, std::uint32_t context,
+WaitSum sum(WaitPattern pattern, Location location, Location cause, std::uint32_t context,
             std::uint32_t cause_context, std::uint64_t ns, std::uint64_t count) {
   return {pattern, location, cause, context, cause_context, ns, count, 0};
 }
@@ -30,29 +30,29 @@ WaitSum sum(Pattern pattern, Location location, Location cause, std::uint32_t co
 
 TEST_CASE("waits of one call path by one pattern for one call path of another are one sum") {
   WaitSums sums;
-  sums.add(wait(Pattern::late_sender, 5, {1, 0}, 7, 100));
-  sums.add(wait(Pattern::late_sender, 5, {1, 3}, 7, 30));  // another call of the same path
-  sums.add(wait(Pattern::late_sender, 5, {1, 4}, 8, 4));
-  sums.add(wait(Pattern::late_sender, 5, {2, 0}, 7, 2));
-  sums.add(wait(Pattern::wait_at_barrier, 5, {1, 0}, 7, 1));
+  sums.add(wait(WaitPattern::late_sender, 5, {1, 0}, 7, 100));
+  sums.add(wait(WaitPattern::late_sender, 5, {1, 3}, 7, 30));  // another call of the same path
+  sums.add(wait(WaitPattern::late_sender, 5, {1, 4}, 8, 4));
+  sums.add(wait(WaitPattern::late_sender, 5, {2, 0}, 7, 2));
+  sums.add(wait(WaitPattern::wait_at_barrier, 5, {1, 0}, 7, 1));
   sums.close(0);
-  CHECK(sums.take() == std::vector<WaitSum>{sum(Pattern::late_sender, 0, 1, 5, 7, 130, 2),
-                                            sum(Pattern::late_sender, 0, 1, 5, 8, 4, 1),
-                                            sum(Pattern::late_sender, 0, 2, 5, 7, 2, 1),
-                                            sum(Pattern::wait_at_barrier, 0, 1, 5, 7, 1, 1)});
+  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, 0, 1, 5, 7, 130, 2),
+                                            sum(WaitPattern::late_sender, 0, 1, 5, 8, 4, 1),
+                                            sum(WaitPattern::late_sender, 0, 2, 5, 7, 2, 1),
+                                            sum(WaitPattern::wait_at_barrier, 0, 1, 5, 7, 1, 1)});
 }
 
 TEST_CASE("sums come by pattern, then by time line, whichever was closed first") {
   WaitSums sums;
-  sums.add(wait(Pattern::wait_at_barrier, 1, {0, 0}, 1, 10));
-  sums.add(wait(Pattern::late_sender, 2, {0, 1}, 1, 20));
+  sums.add(wait(WaitPattern::wait_at_barrier, 1, {0, 0}, 1, 10));
+  sums.add(wait(WaitPattern::late_sender, 2, {0, 1}, 1, 20));
   sums.close(3);
   sums.close(2);  // a time line without waits
-  sums.add(wait(Pattern::late_sender, 2, {3, 1}, 1, 40));
+  sums.add(wait(WaitPattern::late_sender, 2, {3, 1}, 1, 40));
   sums.close(1);
-  CHECK(sums.take() == std::vector<WaitSum>{sum(Pattern::late_sender, 1, 3, 2, 1, 40, 1),
-                                            sum(Pattern::late_sender, 3, 0, 2, 1, 20, 1),
-                                            sum(Pattern::wait_at_barrier, 3, 0, 1, 1, 10, 1)});
+  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, 1, 3, 2, 1, 40, 1),
+                                            sum(WaitPattern::late_sender, 3, 0, 2, 1, 20, 1),
+                                            sum(WaitPattern::wait_at_barrier, 3, 0, 1, 1, 10, 1)});
 }
 
 TEST_CASE("without waits there are no sums") {

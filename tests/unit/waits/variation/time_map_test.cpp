@@ -37,7 +37,7 @@ ScriptedRun one_late() {
   return run;
 }
 
-std::uint64_t waited(const TimeMapRow& row, Pattern pattern) {
+std::uint64_t waited(const TimeMapRow& row, WaitPattern pattern) {
   std::uint64_t sum = 0;
   for (const WaitInBin& each : row.waits) sum += each.pattern == pattern ? each.ns : 0;
   return sum;
@@ -62,7 +62,7 @@ TEST_CASE("a time map shows when who waited and where each rank was, for any num
     }
     const auto& waits = map.rows[0].waits;
     REQUIRE_FALSE(waits.empty());
-    CHECK(waits.front().pattern == Pattern::wait_at_barrier);
+    CHECK(waits.front().pattern == WaitPattern::wait_at_barrier);
     CHECK(waits.front().bin == bin_at(4 * kMs));
   }
 }
@@ -76,11 +76,11 @@ TEST_CASE("nothing is lost in a time map: its bins add up to the calls and to th
     CHECK(calls == (row.rank == 2 ? 6 : 14) * kMs);
     std::uint64_t exact = 0;
     for (const FoundWait& wait : found.waits)
-      exact += wait.rank == row.rank && wait.pattern == Pattern::wait_at_barrier ? wait.ns : 0;
-    CHECK(waited(row, Pattern::wait_at_barrier) == exact);
+      exact += wait.rank == row.rank && wait.pattern == WaitPattern::wait_at_barrier ? wait.ns : 0;
+    CHECK(waited(row, WaitPattern::wait_at_barrier) == exact);
   }
-  CHECK(waited(map.rows[0], Pattern::wait_at_barrier) == 8 * kMs);
-  CHECK(waited(map.rows[2], Pattern::wait_at_barrier) == 0);
+  CHECK(waited(map.rows[0], WaitPattern::wait_at_barrier) == 8 * kMs);
+  CHECK(waited(map.rows[2], WaitPattern::wait_at_barrier) == 0);
 }
 
 TEST_CASE("a run without calls has no time map") {
