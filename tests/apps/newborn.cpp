@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ pid_t start_child(int may_read) {
   const pid_t child = fork();
   must(child >= 0, "fork");
   if (child > 0) return child;
+  must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "prctl");
   char byte = 0;
   must(read(may_read, &byte, 1) == 1, "read");
   std::thread([] {}).join();

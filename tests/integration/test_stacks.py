@@ -461,7 +461,7 @@ class Changes(harness.Workspace):
             found = stacks_json(int(program.process.stdout.readline()))
             begun = {location["thread"]: (path[0]["kind"], path[-1]["name"]) for location, path in paths(found)}
             self.assertEqual(len(begun), 2)
-            self.assertEqual({kind for kind, _ in begun.values()}, {"root"})
+            self.assertEqual({kind for kind, _ in begun.values()}, {"root", "thread-root"})
             self.assertIn("clone3", {name for _, name in begun.values()})
             self.assertEqual(program.end()[0], 0)
 

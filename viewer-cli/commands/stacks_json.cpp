@@ -31,40 +31,29 @@ std::string_view root_name(Root root) {
   return root == Root::program ? "<program root>" : root == Root::thread ? "<thread root>" : "<partial>";
 }
 
-std::string_view kind_of(Root root) {
-  return root == Root::program ? "root" : root == Root::thread ? "thread-root" : "partial";
-}
-
-Json frame_json(const stacks::Frame& frame) {
-  return {{"name", frame.name},
-          {"file", frame.file},
-          {"line", frame.line},
-          {"module", frame.module},
-          {"kind", frame.inlined ? "inlined" : "procedure"}};
+database::ContextKind kind_of(Root root) {
+  return root == Root::program  ? database::ContextKind::root
+         : root == Root::thread ? database::ContextKind::thread_root
+                                : database::ContextKind::partial;
 }
 
 Json root_json(Root root) {
-  return {{"name", std::string(root_name(root))},
-          {"file", ""},
-          {"line", 0},
-          {"module", ""},
-          {"kind", std::string(kind_of(root))}};
+  return to_json(
+      views::Frame{.name = root_name(root), .file = {}, .line = 0, .module = {}, .kind = kind_of(root)});
 }
 
-Json location_json(const stacks::Location& location) {
-  return {{"rank", location.rank < 0 ? Json(nullptr) : Json(location.rank)},
-          {"thread", location.thread},
-          {"role", location.role},
-          {"process", location.host + ':' + std::to_string(location.pid)}};
+Json location_of(const stacks::Location& location) {
+  return location_json(location.rank, location.thread, location.role,
+                       location.host + ':' + std::to_string(location.pid));
 }
 
 Json node_json(const Observation& observation, const TreeNode& node, bool root) {
   Json locations = Json::array();
   for (const TreeNode::Visitor& visitor : node.visitors)
-    locations.push_back(location_json(observation.locations[visitor.location]));
+    locations.push_back(location_of(observation.locations[visitor.location]));
   Json children = Json::array();
   for (const TreeNode& child : node.children) children.push_back(node_json(observation, child, false));
-  return {{"frame", root ? root_json(node.root) : frame_json(node.frame)},
+  return {{"frame", root ? root_json(node.root) : to_json(node.frame)},
           {"locations", std::move(locations)},
           {"children", std::move(children)}};
 }
@@ -74,14 +63,14 @@ Json stack_json(const stacks::Path& path) {
   Json frames = Json::array();
   frames.push_back(root_json(path.root));
   for (const stacks::Frame& frame : path.frames) {
-    frames.push_back(frame_json(frame));
+    frames.push_back(to_json(frame));
     if (frame.mpi) frames.back()["mpi"] = true;
   }
   return frames;
 }
 
 Json sighting_json(const Observation& observation, std::size_t index) {
-  Json object = location_json(observation.locations[index]);
+  Json object = location_of(observation.locations[index]);
   Json looks = Json::array();
   for (const std::size_t path : observation.seen[index])
     looks.push_back(path == stacks::kNotSeen ? Json(nullptr) : Json(path));
@@ -107,9 +96,9 @@ Number number_of(const Json& json) {
 stacks::Path read_path(const Json& frames) {
   stacks::Path path;
   const auto kind = frames.at(0).at("kind").get<std::string>();
-  path.root = kind == kind_of(Root::program)  ? Root::program
-              : kind == kind_of(Root::thread) ? Root::thread
-                                              : Root::partial;
+  path.root = Root::partial;
+  for (const Root root : {Root::program, Root::thread})
+    if (kind == views::kind_name(kind_of(root))) path.root = root;
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const Json& frame = frames[i];
     path.frames.push_back({.name = text_of(frame.at("name")),

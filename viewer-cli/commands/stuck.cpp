@@ -133,21 +133,13 @@ void write_rows(std::ostream& out, const std::vector<Row>& rows) {
 
 Json path_of(const std::vector<stuck::Frame>& path) {
   Json frames = Json::array();
-  for (const stuck::Frame& frame : path) {
-    frames.push_back({{"name", frame.name},
-                      {"file", frame.file},
-                      {"line", frame.line},
-                      {"module", frame.module},
-                      {"kind", frame.inlined ? "inlined" : "procedure"}});
-  }
+  for (const stuck::Frame& frame : path) frames.push_back(to_json(frame));
   return frames;
 }
 
 Json location_of(const stuck::Process& process, const stuck::Thread& thread) {
-  return {{"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
-          {"thread", thread.ordinal},
-          {"role", thread.role},
-          {"process", process.host + ":" + std::to_string(process.pid)}};
+  return location_json(process.rank, thread.ordinal, thread.role,
+                       process.host + ":" + std::to_string(process.pid));
 }
 
 stuck::Picture look_at(stuck::Job& job, const std::string& directory, bool with_paths) {

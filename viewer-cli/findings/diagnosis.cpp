@@ -33,6 +33,23 @@ std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
   return result;
 }
 
+/// What a thread waits in, as its user knows it. Of code without a name (the insides of a stripped library)
+/// the innermost function around it that has one, in the same module; else the module.
+std::string waiting_in(const database::Contents& experiment, ContextId context) {
+  const views::Frame innermost = views::frame_of(experiment, experiment.contexts[context]);
+  const auto has_name = [](const views::Frame& frame) {
+    if (frame.kind == ContextKind::statement) return !frame.file.empty();
+    return frame.kind != ContextKind::loop && !views::is_named_for_module(frame);
+  };
+  if (innermost.module.empty() || has_name(innermost)) return label(innermost);
+  for (ContextId at = context; at != 0; at = experiment.contexts[at].parent) {
+    const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
+    if (frame.module != innermost.module) break;
+    if (views::is_procedure(frame.kind) && has_name(frame)) return label(frame);
+  }
+  return std::string(views::base_name(innermost.module));
+}
+
 /// Idleness of each role, and where; fills what `diagnosis` says of the whole run. What lies in `left_out`
 /// does not count.
 void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
@@ -60,8 +77,7 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
     for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
       if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
       const double idle = seconds(figures.context(role, *idleness, context, true).sum);
-      if (idle > 0 && counts(context))
-        here[label(views::frame_of(experiment, experiment.contexts[context]))] += idle;
+      if (idle > 0 && counts(context)) here[waiting_in(experiment, context)] += idle;
     }
     for (const auto& [name, value] : here) everywhere[name] += value;
     part.where = sorted(here);

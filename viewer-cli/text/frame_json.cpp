@@ -21,6 +21,15 @@ Json to_json(const views::Frame& frame) {
           {"kind", views::kind_name(frame.kind)}};
 }
 
+Json to_json(const stuck::Frame& frame) {
+  return to_json(views::Frame{
+      .name = frame.name,
+      .file = frame.file,
+      .line = frame.line,
+      .module = frame.module,
+      .kind = frame.inlined ? database::ContextKind::inlined : database::ContextKind::procedure});
+}
+
 Json path_json(const database::Contents& experiment, database::ContextId context) {
   Json path = Json::array();
   for (const database::ContextId each : views::path_to(experiment, context)) {
@@ -35,12 +44,17 @@ Json path_json(std::span<const views::Frame> path) {
   return frames;
 }
 
+Json location_json(std::int32_t rank, std::uint32_t thread, std::string_view role,
+                   const std::string& process) {
+  return {{"rank", rank < 0 ? Json(nullptr) : Json(rank)},
+          {"thread", thread},
+          {"role", role},
+          {"process", process}};
+}
+
 void add_location(Json& object, const database::Contents& experiment, std::uint32_t location) {
   const database::LocationEntry self = experiment.locations[location];
-  object["rank"] = self.rank < 0 ? Json(nullptr) : Json(self.rank);
-  object["thread"] = self.thread;
-  object["role"] = experiment.roles[self.role].name;
-  object["process"] = process_of(self);
+  object.update(location_json(self.rank, self.thread, experiment.roles[self.role].name, process_of(self)));
 }
 
 Json locations_json(const database::Contents& experiment, std::span<const std::uint32_t> locations) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "stuck/picture.hpp"
 #include "views/frame.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,12 +17,16 @@ using Json = nlohmann::ordered_json;
 
 /// `{"name","file","line","module","kind"}`.
 Json to_json(const views::Frame& frame);
+Json to_json(const stuck::Frame& frame);
 
 /// The frames from the super-root to `context`.
 Json path_json(const database::Contents& experiment, database::ContextId context);
 Json path_json(std::span<const views::Frame> path);
 
-/// Adds `"rank","thread","role","process"` to `object`.
+/// A thread: `{"rank","thread","role","process"}`, the rank null where it is negative.
+Json location_json(std::int32_t rank, std::uint32_t thread, std::string_view role,
+                   const std::string& process);
+/// Adds the same of a location to `object`.
 void add_location(Json& object, const database::Contents& experiment, std::uint32_t location);
 
 /// An array of locations.
