@@ -77,15 +77,20 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
   return where + threads + " need more CPU time than the others for the same number of instructions.";
 }
 
-std::string advice(const MachineSuspect& suspect) {
+bool has_ranks(const database::Contents& experiment) {
+  return experiment.run.ranks > 0;
+}
+
+std::string advice(const MachineSuspect& suspect, bool mpi) {
   switch (suspect.kind) {
     case MachineKind::oversubscribed:
-      return suspect.by_others ? "Measure again where nothing else runs"
-                               : "Start fewer ranks or threads per host";
+      if (suspect.by_others) return "Measure again where nothing else runs";
+      return mpi ? "Start fewer ranks or threads per host" : "Start fewer threads";
     case MachineKind::bound_together:
       return "Bind each rank to processors of its own (for example mpirun --bind-to core)";
     case MachineKind::quota:
-      return "Raise that limit, or start fewer ranks or threads";
+      return mpi ? "Raise that limit, or start fewer ranks or threads"
+                 : "Raise that limit, or start fewer threads";
     case MachineKind::slow:
       break;
   }
@@ -122,8 +127,10 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   if (explains_s >= kNotableEffect * idle_s && explains_s > 0)
     text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
   if (!slow && times.preempted_in_waits_s >= kNotableEffect * idle_s && times.preempted_in_waits_s > 0)
-    text += ". In MPI calls and waits they lacked one for another " + time(times.preempted_in_waits_s) +
-            ", and may have noticed messages late";
+    text += (has_ranks(experiment) ? ". In MPI calls and waits they lacked one for another "
+                                   : ". In waits they lacked one for another ") +
+            time(times.preempted_in_waits_s) +
+            (has_ranks(experiment) ? ", and may have noticed messages late" : "");
   return text + '.';
 }
 
@@ -159,7 +166,8 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, d
   for (const MachineSuspect& suspect : experiment.machine().suspects) {
     phrases.push_back((phrases.empty() ? "The machine is the first suspect: " : "The machine, too: ") +
                       cause(experiment, suspect) + ' ' + effect(experiment, suspect, idle_s, unicode) + ' ' +
-                      advice(suspect) + (phrases.empty() ? " before you change code." : "."));
+                      advice(suspect, has_ranks(experiment)) +
+                      (phrases.empty() ? " before you change code." : "."));
   }
   return phrases;
 }
