@@ -196,6 +196,43 @@ class Hybrid(harness.UnderBothMpis, Blame):
         self.assertRegex(text, r"main threads are in MPI_Barrier for late_part .*\(rank 1\)")
 
 
+class LateThreads(harness.UnderBothMpis, harness.Workspace):
+    """A rank that waits for its own threads is no cause: what those threads do is."""
+
+    def waits(self):
+        """By late function: how long the other rank waited because its rank came later, and how much of that, at most, is
+        because of something else; in seconds."""
+        zero, one = ([tuple(map(int, line.split())) for line in (self.here / f"late-{rank}.log").read_text().splitlines()]
+                     for rank in (0, 1))
+        found = {}
+        for late, barrier, waiter, cause in (("late_worker", 0, zero, one), ("late_thread", 1, one, zero)):
+            waits = [max(0, there[barrier] - here[barrier]) for here, there in zip(waiter, cause)]
+            # Where two take longer, each may get what the other did.
+            others = 2 * sum(abs(wait - there[2]) for wait, there in zip(waits, cause))
+            found[late] = sum(waits) / 1e9, others / 1e9
+        return found
+
+    def check(self, mpi):
+        environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY="passive")
+        directory = self.measure(mpi, 2, harness.PROGRAMS / f"truth_late_worker.{mpi}", self.here, 40,
+                                 options=("--trace", *OPTIONS), env=environment)
+        database = self.merge(directory)
+        costs = collections.Counter()
+        for row in harness.viewer_json(database, "causes"):
+            late = [name for name in harness.names(row["path"]) if name in ("late_worker", "late_thread")]
+            costs[late[0] if late else "else", row["rank"] if late else None] += row["short_term_s"] + row["long_term_s"]
+        on_path = collections.Counter()
+        for step in harness.viewer_json(database, "critical-path")["paths"]:
+            for name in {"late_worker", "late_thread"} & set(harness.names(step["path"])):
+                on_path[name] += step["seconds"]
+        most = 0
+        for rank, (late, (waited, others)) in zip((1, 0), self.waits().items()):
+            most += SHARE * waited + others
+            self.assertAlmostEqual(costs.pop((late, rank)), waited, delta=SHARE * waited + others, msg=late)
+            self.assertGreater(on_path[late], (1 - 2 * SHARE) * waited - others, late)
+        self.assertLess(sum(costs.values()), most, costs)
+
+
 class Omp(Blame):
     """By libomp, compiled by clang."""
 

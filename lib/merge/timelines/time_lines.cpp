@@ -4,6 +4,7 @@
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 #include "merge/input/own_frames.hpp"
+#include "merge/timelines/thread_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
 
 #include <algorithm>
@@ -18,24 +19,19 @@ namespace trace = measurement::trace;
 
 constexpr std::uint8_t kUnknownEvent = 255;
 
-/// A thread's tree as its trace names nodes.
-struct NamedNodes {
-  std::uint32_t ordinal = 0;
-  std::vector<std::uint32_t> units;           // per node: its number in the trace
-  std::vector<database::ContextId> contexts;  // per node
-};
-
 class TracedProcess final : public waits::ProcessTrace {
  public:
   TracedProcess(const measurement::ProcessInfo& process, const std::string& path,
-                std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events,
-                std::map<std::string, std::string>& broken_off)
+                std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events, const Shape& shape,
+                std::shared_ptr<RegionPaths> regions, std::map<std::string, std::string>& broken_off)
       : rank_(process.rank.value_or(-1)),
         trace_(path),
         broken_off_(broken_off),
         clock_(trace_.clocks()),
         nodes_(std::move(nodes)),
-        events_(std::move(events)) {
+        events_(std::move(events)),
+        shape_(shape),
+        regions_(std::move(regions)) {
     if (!trace_.is_of(process)) {
       throw measurement::MeasurementError(
           path, "is the trace of another process than the measurement beside it (put it beside its own)");
@@ -60,6 +56,11 @@ class TracedProcess final : public waits::ProcessTrace {
     }
     const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
     record.node = record.node < contexts.size() ? contexts[record.node] : 0;
+    record.charged = trace::Record::kItself;
+    if (record.kind == trace::RecordKind::call) calls_mpi_[thread] = true;
+    // Of others no gaps between calls are compared.
+    if (record.kind == trace::RecordKind::sample && calls_mpi_[thread])
+      record.charged = thread_waits_->charged(thread, record);
     record.enter_ns = pushed_(clock_(record.enter_ns));
     record.exit_ns = pushed_(clock_(record.exit_ns));
     if (record.kind == trace::RecordKind::reading)
@@ -78,6 +79,8 @@ class TracedProcess final : public waits::ProcessTrace {
  private:
   void begin() {
     records_.clear();
+    calls_mpi_.assign(nodes_.size(), false);
+    thread_waits_.emplace(trace_, nodes_, shape_, *regions_);
     for (const NamedNodes& thread : nodes_) {
       const auto& traced = trace_.threads();
       const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
@@ -94,13 +97,20 @@ class TracedProcess final : public waits::ProcessTrace {
   waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
   std::vector<std::uint8_t> events_;  // their numbers in the run
+  const Shape& shape_;
+  std::shared_ptr<RegionPaths> regions_;  // of all processes
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
+  std::vector<bool> calls_mpi_;  // by thread: as far as it was read
+  std::optional<ThreadWaits> thread_waits_;
 };
 
 /// Opens one process after the other.
 class Opening {
  public:
-  Opening(const cct::SharedTree& shared, const Shape& shape) : shape_(shape) { tree_.unite(shared); }
+  Opening(const cct::SharedTree& shared, const Shape& shape)
+      : shape_(shape), regions_(std::make_shared<RegionPaths>(shape)) {
+    tree_.unite(shared);
+  }
 
   /// Adds the process to `to`, unless it is none of those that are asked for.
   void open(const std::string& measured, std::size_t threads, bool ranks, TimeLines& to) {
@@ -113,8 +123,9 @@ class Opening {
       if (is_rank != ranks) return;
       if (!is_rank) file.process.rank.reset();
       drop_own_frames(file);
-      auto process = std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
-                                                     number_events(file.process), *to.broken_off);
+      auto process =
+          std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
+                                          number_events(file.process), shape_, regions_, *to.broken_off);
       if (process->stopped()) ++to.stopped;
       to.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
@@ -149,6 +160,7 @@ class Opening {
   }
 
   const Shape& shape_;
+  std::shared_ptr<RegionPaths> regions_;
   cct::TreeUnion tree_;
   FileModules modules_;
   measurement::Reader reader_;

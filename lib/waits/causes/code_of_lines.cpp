@@ -41,7 +41,7 @@ CodeOfLines::CodeOfLines(exchange::Communicator& analysis, const TraceStore& sto
   std::uint64_t longest = 0;
   for (const TimeLine& line : store.lines()) {
     std::map<std::uint32_t, std::uint64_t> own;
-    line.samples.go_through([&](const Sample& sample) { own[chains.of(sample.context)] += sample.ns; });
+    line.samples.go_through([&](const Sample& sample) { own[chains.of(sample.charged)] += sample.ns; });
     lines_.emplace_back().own.assign(own.begin(), own.end());
     longest = std::max(longest, line.sample_ns);
   }

@@ -88,7 +88,7 @@ inline void IntervalProfile::add_call(Adding& to, const Event& event, std::uint3
 void IntervalProfile::add_told_elsewhere(const TimeLine& line) {
   for (const SampledGap& gap : sampled_gaps_) {
     for_samples(line, gap.call, [&](const Sample& sample) {
-      samples_.push_back({.region = gap.region, .context = sample.context, .ns = sample.ns});
+      samples_.push_back({.region = gap.region, .context = sample.charged, .ns = sample.ns});
     });
   }
   sampled_gaps_.clear();

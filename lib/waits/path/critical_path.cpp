@@ -171,7 +171,7 @@ class Walk {
     visit(at.call.location, std::min(at.ns, before.exit_ns), at.ns);
     if (!after.sampled) return;
     for_samples(line, at.call.index,
-                [&stretch](const Sample& sample) { stretch.sampled[sample.context] += sample.ns; });
+                [&stretch](const Sample& sample) { stretch.sampled[sample.charged] += sample.ns; });
   }
 
   void visit(Location location, std::uint64_t begin_ns, std::uint64_t end_ns) {

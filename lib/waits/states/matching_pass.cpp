@@ -280,6 +280,7 @@ class Pass {
     const std::uint64_t in_gap = record.exit_ns - std::min(cursor.left_ns, record.exit_ns);
     line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
                             .context = record.node,
+                            .charged = record.charged == Record::kItself ? record.node : record.charged,
                             .ns = ns > in_gap ? std::min(ns, in_gap + cursor.shortest_ns) : ns});
     cursor.sampled_ns.push_back(record.exit_ns);
   }

@@ -237,7 +237,7 @@ void WaitClassification::take_samples(std::uint32_t until) {
     if (sample.gap >= until) break;
     while (gap != sampled_.cend() && gap->call < sample.gap) ++gap;
     if (gap == sampled_.cend()) continue;
-    if (gap->call == sample.gap) times_.add_sample(gap->region, sample.context, sample.ns);
+    if (gap->call == sample.gap) times_.add_sample(gap->region, sample.charged, sample.ns);
   }
   sampled_.clear();
 }

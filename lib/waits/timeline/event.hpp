@@ -78,7 +78,10 @@ struct CollectiveInstance {
 struct Sample {
   std::uint32_t gap = 0;
   std::uint32_t context = 0;
-  std::uint64_t ns = 0;  ///< that it stands for
+  std::uint32_t charged =
+      0;  ///< the context, or where it waited for other threads of the process, what those did
+  std::uint32_t unused = 0;  ///< not left out: what lies there is packed with the rest
+  std::uint64_t ns = 0;      ///< that it stands for
 };
 
 /// A reading of the counter of an event besides REALTIME.

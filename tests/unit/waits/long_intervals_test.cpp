@@ -100,7 +100,7 @@ TEST_CASE("sums over a long line are what going through it gives, from anywhere 
       const auto gap = random() % 3 * 10;
       if (call > 0 && gap > 0 && random() % 4 == 0)
         store.line(0).samples.push_back(
-            {.gap = call, .context = static_cast<std::uint32_t>(random() % 3), .ns = 5});
+            {.gap = call, .charged = static_cast<std::uint32_t>(random() % 3), .ns = 5});
       now += gap;
       Event event{.enter_ns = now, .exit_ns = now + 5, .context = static_cast<std::uint32_t>(random() % 4)};
       now += 5;

@@ -1,0 +1,131 @@
+// What makes ranks wait is not the barrier at which a rank's main thread waits for its workers, but what the
+// workers do meanwhile (docs/algorithms.md 12, undirected as there: those that work share the waiting). Each
+// sample of a wait for threads is charged to what another thread was sampled in at that time, taken in turns;
+// where none is sampled at work at that time, shortly before.
+// Cost: the samples of the other threads are read once more for each thread that calls MPI.
+#include "merge/timelines/thread_waits.hpp"
+
+#include <algorithm>
+
+namespace culprit::merge {
+namespace {
+
+namespace trace = measurement::trace;
+using database::ContextId;
+using measurement::WaitKind;
+
+/// A wait that is shorter than the time between samples is for what samples show that are not far from it: of
+/// a region's team they are of that region, of others only the nearest count.
+constexpr std::uint64_t kRecentOfTeam = 200, kRecent = 2;  // samples
+constexpr std::size_t kMostRecent = 512;                   // of all threads together
+constexpr std::size_t kEnough = 8;                         // to take turns among
+
+}  // namespace
+
+ContextId ThreadWaits::context_of(std::size_t thread, std::uint32_t node) const {
+  const std::vector<ContextId>& contexts = threads_[thread].contexts;
+  return node < contexts.size() ? contexts[node] : 0;
+}
+
+bool ThreadWaits::is_idle(const trace::Record& sample, ContextId context) const {
+  const Shape::Scope& scope = shape_.contexts[context];
+  if (scope.never_idle != 0) return false;
+  return scope.idle_by_name != 0 || static_cast<WaitKind>(sample.wait) != WaitKind::none;
+}
+
+/// The kind of the wait; none where it is no wait for threads.
+WaitKind ThreadWaits::waits_for_threads(const trace::Record& sample) const {
+  if (!is_idle(sample, sample.node)) return WaitKind::none;
+  const auto marked = static_cast<WaitKind>(sample.wait);
+  const WaitKind kind = marked != WaitKind::none ? marked : shape_.contexts[sample.node].wait;
+  return kind == WaitKind::mpi ? WaitKind::none : kind;
+}
+
+bool ThreadWaits::works(const trace::Record& sample, ContextId context) const {
+  const Shape::Scope& scope = shape_.contexts[context];
+  return !is_idle(sample, context) && scope.io == 0 &&
+         (scope.never_idle != 0 || scope.wait == WaitKind::none);
+}
+
+void ThreadWaits::begin(std::size_t thread, std::uint64_t ns) {
+  Waiter& waiter = waiters_[thread];
+  waiter.begun = true;
+  for (std::size_t other = 0; other < threads_.size(); ++other) {
+    const auto traced =
+        std::ranges::find(trace_.threads(), threads_[other].ordinal, &trace::ProcessTrace::Thread::ordinal);
+    if (other == thread || traced == trace_.threads().end()) continue;
+    waiter.others.push_back(
+        {.thread = other,
+         .records = std::make_unique<trace::ThreadRecords>(trace_, *traced, threads_[other].units, ns),
+         .sample = {}});
+  }
+}
+
+/// To the sample that stands for this time.
+void ThreadWaits::advance(Waiter& waiter, Other& other, std::uint64_t ns) const {
+  try {
+    while (other.records != nullptr &&
+           (other.sample.kind != trace::RecordKind::sample || other.sample.exit_ns < ns)) {
+      if (!other.records->next(other.sample)) {
+        other.records.reset();
+      } else if (other.sample.kind == trace::RecordKind::sample) {
+        const ContextId context = context_of(other.thread, other.sample.node);
+        if (works(other.sample, context))
+          waiter.recent.push_back({other.sample.enter_ns, other.sample.exit_ns, context});
+      }
+    }
+  } catch (const measurement::MeasurementError&) {
+    other.records.reset();  // who reads that thread's time line reports it
+  }
+}
+
+/// What others did that may be what is waited for, the latest first.
+void ThreadWaits::take_candidates(const Waiter& waiter, ContextId waiting, bool of_team, const When& when) {
+  for (auto work = waiter.recent.rbegin(); work != waiter.recent.rend(); ++work) {
+    if (candidates_.size() == kEnough) break;
+    const std::uint64_t since_ns = of_team ? when.since_of_team_ns : when.since_ns;
+    if (work->since_ns >= when.end_ns || work->ns <= since_ns) continue;
+    const std::uint64_t end_ns = std::min(work->ns, when.end_ns);
+    const std::uint64_t meanwhile_ns = end_ns - std::min(end_ns, std::max(work->since_ns, when.begin_ns));
+    if (!of_team) {
+      candidates_.push_back({work->context, meanwhile_ns});
+    } else if (const auto beside = regions_.beside(waiting, work->context)) {
+      if (beside->of_region || work->ns > when.since_ns)
+        candidates_.push_back({beside->context, meanwhile_ns});
+    }
+  }
+}
+
+/// Leaves out what was done for a small part of the time.
+void ThreadWaits::keep_longest() {
+  std::uint64_t longest_ns = 0;
+  for (const Candidate& one : candidates_) longest_ns = std::max(longest_ns, one.meanwhile_ns);
+  std::erase_if(candidates_, [&](const Candidate& one) { return one.meanwhile_ns < longest_ns / 2; });
+}
+
+ContextId ThreadWaits::charged(std::size_t thread, const trace::Record& sample) {
+  const WaitKind kind = waits_for_threads(sample);
+  if (kind == WaitKind::none) return sample.node;
+  Waiter& waiter = waiters_[thread];
+  if (!waiter.begun) begin(thread, sample.enter_ns);
+  for (Other& other : waiter.others) advance(waiter, other, sample.exit_ns);
+  while (waiter.recent.size() > kMostRecent) waiter.recent.pop_front();
+  const bool of_team = kind == WaitKind::omp_barrier || kind == WaitKind::omp_idle;
+  const std::uint64_t end_ns = sample.exit_ns, begin_ns = std::min(sample.enter_ns, end_ns);
+  if (begin_ns < end_ns) waiter.shortest_ns = std::min(waiter.shortest_ns, end_ns - begin_ns);
+  const auto before = [&](std::uint64_t samples) {
+    return begin_ns - std::min(begin_ns, samples * std::min(waiter.shortest_ns, begin_ns / samples));
+  };
+  candidates_.clear();
+  When when{.begin_ns = begin_ns, .end_ns = end_ns, .since_of_team_ns = begin_ns, .since_ns = begin_ns};
+  take_candidates(waiter, sample.node, of_team, when);
+  if (candidates_.empty()) {
+    when.since_of_team_ns = before(kRecentOfTeam);
+    when.since_ns = before(kRecent);
+    take_candidates(waiter, sample.node, of_team, when);
+  }
+  keep_longest();
+  return candidates_.empty() ? sample.node : candidates_[waiter.turn++ % candidates_.size()].context;
+}
+
+}  // namespace culprit::merge

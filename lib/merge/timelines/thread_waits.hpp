@@ -1,0 +1,81 @@
+#pragma once
+
+#include "measurement/trace.hpp"
+#include "merge/timelines/region_paths.hpp"
+#include "merge/values/shape.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace culprit::merge {
+
+/// A thread's tree as its trace names nodes.
+struct NamedNodes {
+  std::uint32_t ordinal = 0;
+  std::vector<std::uint32_t> units;           ///< per node: its number in the trace
+  std::vector<database::ContextId> contexts;  ///< per node
+};
+
+/// For whom threads of one process wait when they wait for each other, by the samples of all of them. Not
+/// thread-safe. What it is made of must outlive it.
+class ThreadWaits {
+ public:
+  ThreadWaits(const measurement::trace::ProcessTrace& trace, const std::vector<NamedNodes>& threads,
+              const Shape& shape, RegionPaths& regions)
+      : trace_(trace), threads_(threads), shape_(shape), regions_(regions), waiters_(threads.size()) {}
+
+  /// What a thread did when it was sampled, `sample.node` being a context, times those of the trace: its own
+  /// context, or where it waited for other threads that of one which worked at that time, each in its turn;
+  /// of a region's team as RegionPaths names it. Its own where none did. The samples of a thread come in
+  /// their order.
+  [[nodiscard]] database::ContextId charged(std::size_t thread, const measurement::trace::Record& sample);
+
+ private:
+  /// Another thread's samples, as far as the waiter has come.
+  struct Other {
+    std::size_t thread = 0;
+    std::unique_ptr<measurement::trace::ThreadRecords> records;
+    measurement::trace::Record sample;
+  };
+  struct Work {
+    std::uint64_t since_ns = 0, ns = 0;
+    database::ContextId context = 0;
+  };
+  struct Waiter {
+    bool begun = false;
+    std::uint64_t shortest_ns = ~std::uint64_t{0};  // of its samples
+    std::uint32_t turn = 0;
+    std::vector<Other> others;
+    std::deque<Work> recent;  // of the others, as far as the waiter has come
+  };
+
+  struct When {
+    std::uint64_t begin_ns = 0, end_ns = 0;            // of the sample
+    std::uint64_t since_of_team_ns = 0, since_ns = 0;  // what ended before is no more looked at
+  };
+  struct Candidate {
+    database::ContextId context = 0;
+    std::uint64_t meanwhile_ns = 0;  // of the sample
+  };
+
+  void begin(std::size_t thread, std::uint64_t ns);
+  void advance(Waiter& waiter, Other& other, std::uint64_t ns) const;
+  void take_candidates(const Waiter& waiter, database::ContextId waiting, bool of_team, const When& when);
+  void keep_longest();
+  [[nodiscard]] database::ContextId context_of(std::size_t thread, std::uint32_t node) const;
+  [[nodiscard]] bool is_idle(const measurement::trace::Record& sample, database::ContextId context) const;
+  [[nodiscard]] measurement::WaitKind waits_for_threads(const measurement::trace::Record& sample) const;
+  [[nodiscard]] bool works(const measurement::trace::Record& sample, database::ContextId context) const;
+
+  const measurement::trace::ProcessTrace& trace_;
+  const std::vector<NamedNodes>& threads_;
+  const Shape& shape_;
+  RegionPaths& regions_;
+  std::vector<Waiter> waiters_;  // by thread
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace culprit::merge
