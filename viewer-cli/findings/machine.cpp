@@ -41,14 +41,15 @@ std::string hosts_phrase(const std::vector<std::string>& hosts) {
 std::string who(const database::Contents& experiment, const MachineSuspect& suspect,
                 const MachinePlace& place) {
   if (place.ranks.empty()) return threads_phrase(experiment, suspect.locations);
-  return (place.ranks.size() == 1 ? "rank " : "ranks ") + views::format_rank_list(place.ranks);
+  const char* const of = suspect.locations.size() == 1 ? "rank " : "the threads of rank ";
+  return (place.ranks.size() == 1 ? of : "ranks ") + views::format_rank_list(place.ranks);
 }
 
 std::string cause(const database::Contents& experiment, const MachineSuspect& suspect) {
   const MachinePlace place = place_of(experiment, suspect);
   const std::string threads = who(experiment, suspect, place);
   const std::string where = hosts_phrase(place.hosts) + ", ";
-  const std::string both = suspect.locations.size() == 1 ? " is" : " are";
+  const bool one = suspect.locations.size() == 1;
   switch (suspect.kind) {
     case MachineKind::oversubscribed: {
       if (suspect.by_others) {
@@ -56,7 +57,8 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
                (suspect.others > 0 ? ": on average they used " + processors(suspect.others) : "") + '.';
       }
       const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000;
-      return where + threads + " share " + keep(counted(suspect.processors, "processor")) +
+      return where + threads + (one ? " shares " : " share ") +
+             keep(counted(suspect.processors, "processor")) +
              (crowded ? ", and " + keep(thousandths(suspect.wanted)) + " threads want one at a time" : "") +
              (suspect.others >= kManyOthers
                   ? ". Programs that were not measured used " + processors(suspect.others) + ", too"
@@ -64,7 +66,8 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
              '.';
     }
     case MachineKind::bound_together:
-      return where + threads + both + " bound to the same " + keep(counted(suspect.processors, "processor")) +
+      return where + threads + (one ? " is" : " are") + " bound to the same " +
+             keep(counted(suspect.processors, "processor")) +
              (suspect.free > 0 ? ", while " + processors(suspect.free) +
                                      (thousandths(suspect.free) == "1" ? " was idle" : " were idle")
                                : "") +
@@ -74,7 +77,8 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
     case MachineKind::slow:
       break;
   }
-  return where + threads + " need more CPU time than the others for the same number of instructions.";
+  return where + threads + (one ? " needs" : " need") +
+         " more CPU time than the others for the same number of instructions.";
 }
 
 bool has_ranks(const database::Contents& experiment) {
