@@ -134,7 +134,7 @@ inline void collective(Call& call, std::uint64_t handle, const CallName& name,
 inline void requests(Call& call, CallKind kind, const MPI_Request* handles, int count) {
   constexpr int kMostLookedAt = 256;
   store(call.kind, kind);
-  const MPI_Request none = no_request();
+  const auto none = no_request();
   const int looked_at = std::clamp(count, 0, kMostLookedAt);
   std::uint32_t active = 0;
   for (int i = 0; i < looked_at; ++i) {

@@ -166,8 +166,9 @@ void publish_communicator_of_members(MPI_Comm parent, int tag, MPI_Comm created)
   if (all == nullptr || created == no_communicator()) return;
   Firsts firsts{};
   Context context = measure(created, firsts);
-  std::uint64_t hash =
-      mixed(static_cast<std::uint64_t>(context.size + context.remote_size), static_cast<std::uint32_t>(tag));
+  const auto members =
+      static_cast<std::uint64_t>(context.size) + static_cast<std::uint64_t>(context.remote_size);
+  std::uint64_t hash = mixed(members, static_cast<std::uint32_t>(tag));
   // The two sides of an intercommunicator have different parents.
   const Context* const from = context.remote_size == 0 ? calls::find_context(*all, key_of(parent)) : nullptr;
   if (from != nullptr) hash = mixed(hash, from->id);

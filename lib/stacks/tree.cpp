@@ -51,7 +51,8 @@ std::vector<Frame> shown_frames(const Path& path, const TreeOptions& options) {
   if (!any) inner = mpi;
   std::size_t first = 0;
   const std::size_t end = options.inside ? all.size() : std::min(inner + 1, all.size());
-  while (!options.start_up && first + 1 < end && (is_start_up(all[first]) || (any && is_of_system(all[first]))))
+  while (!options.start_up && first + 1 < end &&
+         (is_start_up(all[first]) || (any && is_of_system(all[first]))))
     ++first;
   return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(end)};
 }

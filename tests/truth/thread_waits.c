@@ -30,8 +30,8 @@ static int sleepers(const void* object, size_t size) {
   return count;
 }
 
-/* Until this number of threads has come to the object. When they entered their calls, their own logs do not show:
- * any time may pass between reading the clock and the call. */
+/* Until this number of threads has come to the object. When they entered their calls, their own logs do not
+ * show: any time may pass between reading the clock and the call. */
 static void see(int threads, const void* object, size_t size, int at) {
   enum { kMost = 20000 /* ms */ };
   truth_enter("see", "see");

@@ -52,7 +52,8 @@ TaskFunction runner_of(TaskFunction function) {
 
 using Copy = void (*)(void*, void*);
 
-// The last parameters came with newer versions; of an older caller they are whatever lies there, passed on.
+// NOLINTBEGIN(readability-function-size): libgomp's parameters
+// The last ones came with newer versions; of an older caller they are whatever lies there, passed on.
 struct Task {
   using Signature = void(TaskFunction, void*, Copy, long, long, bool, unsigned, void**, int, void*);
   static CULPRIT_REDIRECTED Redirected redirected;
@@ -78,6 +79,7 @@ struct Taskloop {
     real(runner_of(function), data, copy, size, alignment, flags, tasks, priority, start, end, step);
   }
 };
+// NOLINTEND(readability-function-size)
 struct SignedTaskloop : Taskloop<long> {
   static CULPRIT_REDIRECTED Redirected redirected;
 };

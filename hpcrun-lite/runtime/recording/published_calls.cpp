@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 
-
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is constant-initialized
 constinit std::atomic<culprit::measurement::calls::Calls*> culprit_rt_published_calls{nullptr};
 

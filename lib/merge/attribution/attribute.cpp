@@ -328,7 +328,8 @@ void Overlay::place(cct::NodeId node) {
   const ProcedureName name = procedure(module, point);
   // Below a Python function: by its name, or a part of it that was moved out of line and has none.
   const bool below_python = parent.python && shared_.tree[raw.parent].frame.kind == cct::FrameKind::region;
-  if (below_python && (name.nameless || strings_[name.label.name].starts_with(measurement::kPythonInterpreter)))
+  if (below_python &&
+      (name.nameless || strings_[name.label.name].starts_with(measurement::kPythonInterpreter)))
     return place_interpreter(node, parent);
   Position here;
   if (same_module && parent.stand_in != kNone && point != nullptr && parent.procedure == point->procedure) {
