@@ -40,7 +40,8 @@ Launch detect_launch() {
     if (rank) return {true, *rank, number(sign.size).value_or(1), sign.implementations};
   }
   const std::optional<int> tasks = number("SLURM_STEP_NUM_TASKS");
-  if (tasks && *tasks > 1) return {true, number("SLURM_PROCID").value_or(0), *tasks, {"openmpi", "mpich"}};
+  // MPICH first: Open MPI would abort such copies.
+  if (tasks && *tasks > 1) return {true, number("SLURM_PROCID").value_or(0), *tasks, {"mpich", "openmpi"}};
   return {};
 }
 

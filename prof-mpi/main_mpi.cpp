@@ -56,10 +56,11 @@ bool strangers(const Launch& launch) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1 || launch.size <= 1) return false;
   if (launch.rank == 0) {
-    print_failure(fmt::format("start: launcher: it started {} copies that " CULPRIT_MPI_NAME
-                              " does not connect (use the launcher of " CULPRIT_MPI_NAME
-                              ", or run bin/prof-mpi, which chooses by the launcher)",
-                              launch.size));
+    print_failure(fmt::format(
+        "start: launcher: it started {} copies that " CULPRIT_MPI_NAME
+        " does not connect (use the launcher of " CULPRIT_MPI_NAME
+        ", or srun with --mpi=pmix or --mpi=pmi2, and run bin/prof-mpi, which chooses by the launcher)",
+        launch.size));
   }
   return true;
 }

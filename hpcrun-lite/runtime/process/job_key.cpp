@@ -129,19 +129,32 @@ long number(const std::array<const char*, Size>& names) {
   return -1;
 }
 
+/// Tasks that srun started without an interface for MPI (--mpi=none). A batch script and a shell of srun's
+/// have a task's number, too, but no other tasks in their step.
+void find_task_of_slurm(JobKey& key) {
+  const long tasks = number(std::array{"SLURM_STEP_NUM_TASKS"});
+  if (tasks < 2) return;
+  key.rank = number(std::array{"SLURM_PROCID"});
+  key.ranks = tasks;
+}
+
 }  // namespace
 
 bool find_job_key(JobKey& key) {
   key = JobKey{};
   key.rank = number(measurement::kRankVariables);
-  if (key.rank < 0) return false;
   key.ranks = number(measurement::kRanksVariables);
+  if (key.rank < 0) find_task_of_slurm(key);
+  if (key.rank < 0) return false;
   Fingerprint print;
   // Open MPI draws a random key for each mpirun, and numbers each of its jobs.
-  bool known = add_variable(print, "OMPI_MCA_orte_precondition_transports");
-  known = add_variable(print, "PMIX_NAMESPACE") || known;
-  if (add_variable(print, "SLURM_JOB_ID")) {
-    known = add_variable(print, "SLURM_STEP_ID") || known;
+  const bool drawn = add_variable(print, "OMPI_MCA_orte_precondition_transports");
+  bool known = add_variable(print, "PMIX_NAMESPACE") || drawn;
+  // Within an allocation mpirun starts ranks of other hosts in a step of Slurm's, or by ssh without Slurm's
+  // variables, and those of its own host in none.
+  const bool by_mpirun = getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  if (!(by_mpirun && drawn) && add_variable(print, "SLURM_JOB_ID")) {
+    known = (!by_mpirun && add_variable(print, "SLURM_STEP_ID")) || known;
     add_variable(print, "SLURM_RESTART_COUNT");
   }
   if (!known) known = add_hydra(print);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -16,9 +17,15 @@ namespace culprit::runtime {
 
 namespace {
 
-/// Ranks on this host, by what launchers set for each of them: Open MPI, MPICH's hydra, Slurm.
-constexpr const char* kRanksHere[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                      "SLURM_STEP_TASKS_PER_NODE"};
+/// Ranks on this host, by what launchers set for each of them: Open MPI, MPICH's hydra.
+constexpr const char* kRanksHere[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+
+/// Slurm lists the tasks of this host: "0,3,4".
+std::uint64_t tasks_here() {
+  const char* tasks = getenv("SLURM_GTIDS");
+  if (tasks == nullptr) return 1;
+  return 1 + static_cast<std::uint64_t>(std::count(tasks, tasks + strlen(tasks), ','));
+}
 
 std::uint64_t ranks_here() {
   for (const char* name : kRanksHere) {
@@ -26,7 +33,7 @@ std::uint64_t ranks_here() {
     const long ranks = value == nullptr ? 0 : strtol(value, nullptr, 10);
     if (ranks > 0) return static_cast<std::uint64_t>(ranks);
   }
-  return 1;
+  return tasks_here();
 }
 
 /// Processors in the calling thread's mask.

@@ -45,6 +45,7 @@ TEST_CASE("each launcher is known by what it sets", "[launch]") {
 TEST_CASE("copies that a batch system starts without MPI are noticed, its script is not", "[launch]") {
   const Launch copies = with({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}});
   CHECK((copies.launched && copies.rank == 1 && copies.size == 4));
+  CHECK(copies.implementations.front() == "mpich");
   CHECK_FALSE(with({{"SLURM_PROCID", "0"}}).launched);
   CHECK_FALSE(with({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).launched);
 }

@@ -25,6 +25,8 @@ constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_RANK",
                                       "SLURM_STEP_ID",
                                       "SLURM_RESTART_COUNT",
                                       "SLURM_NTASKS",
+                                      "SLURM_PROCID",
+                                      "SLURM_STEP_NUM_TASKS",
                                       "FLUX_JOB_ID",
                                       "FLUX_JOB_SIZE",
                                       "FLUX_TASK_RANK",
@@ -59,7 +61,29 @@ TEST_CASE("outside of an MPI job there is no key") {
   JobKey key;
   CHECK_FALSE(find_job_key(key));
   setenv("SLURM_JOB_ID", "17", 1);  // a batch script is no rank
+  setenv("SLURM_NTASKS", "8", 1);
+  setenv("SLURM_PROCID", "0", 1);
   CHECK_FALSE(find_job_key(key));
+  setenv("SLURM_STEP_ID", "0", 1);  // nor is a shell that srun started
+  setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+  CHECK_FALSE(find_job_key(key));
+}
+
+TEST_CASE("tasks that srun started without an interface for MPI are one run") {
+  const CleanEnvironment clean;
+  setenv("SLURM_JOB_ID", "17", 1);
+  setenv("SLURM_STEP_ID", "0", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  setenv("SLURM_PROCID", "1", 1);
+  JobKey first;
+  REQUIRE(find_job_key(first));
+  CHECK(first.rank == 1);
+  CHECK(first.ranks == 4);
+  setenv("SLURM_PROCID", "3", 1);
+  JobKey second;
+  REQUIRE(find_job_key(second));
+  CHECK(second.rank == 3);
+  CHECK(std::string(first.id.c_str()) == second.id.c_str());
 }
 
 TEST_CASE("ranks of one job agree, other jobs differ") {
@@ -85,6 +109,15 @@ TEST_CASE("steps of one Slurm job are different runs") {
   JobKey second;
   REQUIRE(find_job_key(second));
   CHECK(std::string(first.id.c_str()) != second.id.c_str());
+}
+
+TEST_CASE("ranks of mpirun within a job of Slurm are one run, in a step or not") {
+  const char* const transports = GENERATE("b282d6b19e6c7877-17b4cfc4ca08a09c", "");  // Open MPI 5 draws none
+  const CleanEnvironment clean;
+  setenv("SLURM_JOB_ID", "17", 1);
+  const std::string beside_mpirun = open_mpi_key(transports, "prterun-node1-4711@1", "0");
+  setenv("SLURM_STEP_ID", "0", 1);
+  CHECK(beside_mpirun == open_mpi_key(transports, "prterun-node1-4711@1", "1"));
 }
 
 TEST_CASE("jobs of Flux, and applications of PALS, are different runs") {
