@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Formatting, layering and clang-tidy over the whole tree. Usage: lint.sh BUILD (configured, for its compile commands)
+# Formatting, layering, names that files share, and clang-tidy over the whole tree. Usage: lint.sh BUILD AS_ONE (configured, for
+# their compile commands: file by file, and all of a target as one)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -9,6 +10,7 @@ status=0
 mapfile -t sources < <(git ls-files '*.cpp' '*.hpp' '*.c' '*.h' ':!tests/unit/structure/programs' ':!tests/unit/merge/sampled_*')
 clang-format --dry-run --Werror "${sources[@]}" || status=1
 python3 tests/layers.py || status=1
+python3 tests/shared_names.py "$2" || status=1
 
 # Only what is compiled with the house's flags; the test programs are other people's style on purpose.
 mapfile -t units < <(python3 -c '
