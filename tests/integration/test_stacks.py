@@ -139,11 +139,12 @@ class Job:
         return found
 
     def when_in_place(self, ranks, *arguments):
-        """The first look that shows all ranks where they stay."""
+        """The first looks that all show all ranks where they stay."""
         end = time.monotonic() + PATIENCE
         while True:
             done = stacks(*arguments, expect=None)
-            if all(sentence in done.stdout for sentence in sentences(ranks)):
+            in_all_looks = not re.search(r"(?m)^main .* looks$", done.stdout)
+            if in_all_looks and all(sentence in done.stdout for sentence in sentences(ranks)):
                 return done
             assert time.monotonic() < end, f"{done.stdout}\n{done.stderr}"
             time.sleep(0.2)
