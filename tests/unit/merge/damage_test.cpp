@@ -131,27 +131,12 @@ std::string wrong(const Run& run, const std::string& name) {
   return now.database == run.whole().database ? "" : "another database, and nothing is said";
 }
 
-/// All bytes that are used, zeros among them included; of the holes, where one byte is like the other, few.
-std::vector<bool> used(const std::vector<char>& bytes) {
-  constexpr std::size_t kOfHoles = 4099, kAround = 8;
-  std::vector<bool> chosen(bytes.size());
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    if (at % kOfHoles == 0) chosen[at] = true;
-    if (bytes[at] == 0) continue;
-    for (std::size_t near = at - std::min(at, kAround); near < std::min(at + kAround, bytes.size()); ++near)
-      chosen[near] = true;
-  }
-  return chosen;
-}
-
 void check_damage(const Run& run, const std::string& name) {
   damage::File file(run.file(name), recording::bytes_of(run.file(name)));
-  const std::vector<bool> in_use = used(file.bytes());
-  const auto chosen = [&in_use](std::size_t at) { return in_use[at]; };
-  damage::flip_each(file, chosen, [&](std::size_t at) {
+  damage::flip_each(file, [&](std::size_t at) {
     if (const std::string what = wrong(run, name); !what.empty()) FAIL("byte " << at << ": " << what);
   });
-  damage::cut_each(file, chosen, [&](std::size_t size) {
+  damage::cut_each(file, [&](std::size_t size) {
     if (const std::string what = wrong(run, name); !what.empty()) FAIL("cut at " << size << ": " << what);
   });
   CHECK(run.merged().database == run.whole().database);
