@@ -77,5 +77,28 @@ TEST_CASE("What is no observation is refused") {
   CHECK(read_stacks(good.dump()).locations[0].role.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("What another host writes may be cut or flipped anywhere: an observation, or none") {
+  const std::string good = write(stacks_json(on("far", 2)));
+  int refused = 0;
+  const auto read = [&refused](const std::string& text) {
+    try {
+      Observation all = on("near", 4);
+      stacks::join(all, read_stacks(text));
+      (void)stacks_json(all);
+    } catch (const std::runtime_error&) {
+      ++refused;
+    }
+  };
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    read(good.substr(0, at));
+    for (unsigned bit = at % 2; bit < 8; bit += 2) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
+      read(bytes);
+    }
+  }
+  CHECK(refused > static_cast<int>(good.size()));  // what is cut has no end
+}
+
 }  // namespace
 }  // namespace culprit::viewer::testing
