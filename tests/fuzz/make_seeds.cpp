@@ -1,11 +1,15 @@
 #include "file_formats.hpp"
+#include "measurement/published_calls_layout.hpp"
 #include "measurement/trace.hpp"
 #include "recorded_rank.hpp"
 #include "simulated_run.hpp"
 #include "structure/cache.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -18,6 +22,7 @@
 namespace {
 
 namespace trace = culprit::measurement::trace;
+namespace calls = culprit::measurement::calls;
 namespace structure = culprit::structure;
 namespace waits = culprit::waits::testing;
 using fuzz::Bytes;
@@ -86,8 +91,8 @@ fuzz::Parts doing_anything(std::uint64_t seed, Files files_of) {
   return files;
 }
 
-/// What was recovered of one function with a loop, as the structure cache keeps it.
-Bytes small_cache_entry() {
+/// What was recovered of one function with a loop.
+structure::CodeMap small_code_map() {
   structure::ModuleStructure said;
   said.files = {"/src/app.c"};
   said.callees = {"MPI_Barrier"};
@@ -95,10 +100,31 @@ Bytes small_cache_entry() {
   said.scopes = {{.file = 0, .line = 9, .address = 0x1010}};
   said.points = {{.procedure = 0, .file = 0, .line = 8},
                  {.procedure = 0, .scope = 0, .file = 0, .line = 9, .callee = 0}};
-  const structure::CodeMap map({{.low = 0x1000, .high = 0x1010}, {.low = 0x1010, .high = 0x1040}}, said);
-  const std::string entry = structure::cache_entry::encode("name app\nfiles\nloops\n", map);
-  return {entry.begin(), entry.end()};
+  return {{{.low = 0x1000, .high = 0x1010}, {.low = 0x1010, .high = 0x1040}}, said};
 }
+
+Bytes of_text(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
+/// An input of fuzz_published_calls: of a rank, from a byte on, so many others.
+template <typename Word>
+Bytes published(std::uint8_t rank, std::size_t at, const Word& word) {
+  Bytes input(5 + sizeof word);
+  for (std::size_t i = 0; i < 3; ++i) input[1 + i] = static_cast<char>(at >> 8 * i & 0xff);
+  input[0] = static_cast<char>(rank);
+  input[4] = sizeof word - 1;
+  std::memcpy(input.data() + 5, &word, sizeof word);
+  return input;
+}
+
+/// One thread of another host, looked at twice and seen once.
+constexpr std::string_view kStacks =
+    R"({"looks": 2, "processes": 1, "stops_s": [0.001, 0.002], "unseen": ["pid 7"], "missed": [],
+ "paths": [[{"name": "<program root>", "file": "", "line": 0, "module": "", "kind": "root"},
+  {"name": "solve", "file": "a.c", "line": 7, "module": "app", "kind": "procedure"},
+  {"name": "MPI_Recv", "file": "", "line": 0, "module": "libmpi.so", "kind": "inlined", "mpi": true}]],
+ "seen": [{"rank": 3, "thread": 0, "role": "main", "process": "far:77", "paths": [0, null], "busy": true}]})";
 
 class Corpus {
  public:
@@ -131,6 +157,17 @@ class Corpus {
   std::filesystem::path directory_;
 };
 
+/// The first call of either rank becomes one of each kind; one waits for itself, one names no context.
+void add_published(const Corpus& corpus) {
+  constexpr std::size_t kCall = offsetof(calls::Calls, call);
+  for (std::uint32_t kind = 0; kind <= static_cast<std::uint32_t>(calls::CallKind::finalize); ++kind)
+    corpus.add("published_calls", "kind-" + std::to_string(kind),
+               published(kind % 2, kCall + offsetof(calls::Call, kind), kind));
+  corpus.add("published_calls", "itself", published(0, kCall + offsetof(calls::Call, peer), std::int32_t{0}));
+  corpus.add("published_calls", "nowhere",
+             published(1, kCall + offsetof(calls::Call, context), std::uint64_t{9}));
+}
+
 void write_seeds(const Corpus& corpus) {
   const recording::Directory directory(recording::scratch());
   corpus.add_damaged("measurement_reader", "small", recording::small_file(true, directory));
@@ -144,11 +181,17 @@ void write_seeds(const Corpus& corpus) {
   }
   corpus.add_run("odd-names", communicating(4, true, seal));
   corpus.add_run("odd-names-killed", communicating(4, true, leave), true);
-  corpus.add_damaged("cache_entry", "small", small_cache_entry());
+  corpus.add_damaged("cache_entry", "small",
+                     of_text(structure::cache_entry::encode("name app\nfiles\nloops\n", small_code_map())));
+  const std::vector<std::byte> map = structure::encode(small_code_map());
+  corpus.add_damaged("structure_cache", "small",
+                     fuzz::bytes_of(reinterpret_cast<const std::uint8_t*>(map.data()), map.size()));
+  corpus.add_damaged("remote_stacks", "one-thread", of_text(kStacks));
+  add_published(corpus);
   const std::string_view markers[] = {R"({"format": "culprit-run", "version": 1, "run_id": "0123"})",
                                       R"({"format": "culprit-run", "version": 2, "run_id": 7})", "[[[[", ""};
   for (std::size_t i = 0; i < std::size(markers); ++i)
-    corpus.add("run_marker", std::to_string(i), {markers[i].begin(), markers[i].end()});
+    corpus.add("run_marker", std::to_string(i), of_text(markers[i]));
 }
 
 }  // namespace
