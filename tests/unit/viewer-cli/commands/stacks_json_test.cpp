@@ -1,8 +1,11 @@
 #include "commands/stacks_json.hpp"
 
+#include "commands/stacks.hpp"
 #include "stacks/observed.hpp"
 
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -101,6 +104,19 @@ TEST_CASE("What another host writes may be cut or flipped anywhere: an observati
     read(bytes);
   }
   CHECK(refused > good.size());  // what is cut has no end
+}
+
+TEST_CASE("A path from another host with more frames than a walk has is shown as far as one goes") {
+  std::string text = R"({"looks": 1, "processes": 1, "stops_s": [0.0], "unseen": [], "missed": [],
+    "seen": [{"rank": 0, "thread": 0, "role": "main", "process": "far:7", "paths": [0], "busy": true}],
+    "paths": [[{"kind": "root"})";
+  for (int i = 0; i < 100'000; ++i)
+    text += R"(,{"name": "f", "file": "", "line": 0, "module": "app", "kind": "procedure"})";
+  const Observation deep = read_stacks(text + "]]}");
+  std::ostringstream out;
+  write_stacks(out, {.width = 80, .colour = false, .unicode = true}, deep, {});
+  CHECK(out.str().find("2048") != std::string::npos);
+  CHECK(stacks_json(deep)["paths"][0].size() == 100'001);
 }
 
 }  // namespace
