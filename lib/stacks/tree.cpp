@@ -54,7 +54,8 @@ std::vector<Frame> shown_frames(const Path& path, const TreeOptions& options) {
   while (!options.start_up && first + 1 < end &&
          (is_start_up(all[first]) || (any && is_of_system(all[first]))))
     ++first;
-  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(end)};
+  const std::size_t shown = std::min(end, first + kMostFramesShown);
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(shown)};
 }
 
 std::vector<TreeNode> unite(const Observation& observation, const TreeOptions& options) {

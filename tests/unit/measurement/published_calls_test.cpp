@@ -1,5 +1,6 @@
 #include "measurement/published_calls.hpp"
 
+#include "damaged_file.hpp"
 #include "recording.hpp"
 
 #include <algorithm>
@@ -54,6 +55,18 @@ class Job {
   ThreadTree* tree_ = nullptr;
   calls::Calls* block_ = nullptr;
 };
+
+/// No number of them leads outside of what was read.
+void check_bounds(const PublishedCalls& read) {
+  for (const auto& thread : read.threads) {
+    CHECK(thread.call.left <= thread.call.entered);
+    CHECK(thread.call.kind <= calls::CallKind::finalize);
+    CHECK(std::memchr(thread.call.name, 0, sizeof thread.call.name) != nullptr);
+    for (const auto& frame : thread.place.frames)
+      CHECK((frame.module == 0 || frame.module == cct::kNoModule));
+  }
+  for (const auto& context : read.contexts) CHECK(context.kind <= calls::ContextKind::file);
+}
 
 }  // namespace
 
@@ -114,16 +127,29 @@ TEST_CASE("any bytes where calls are published are read, in bounds") {
     }
     if (round % 5 == 4) bytes.resize(start + random() % sizeof(calls::Calls));
     write_bytes(damaged, bytes);
-    const PublishedCalls read = read_published_calls(damaged, 1);
-    for (const auto& thread : read.threads) {
-      CHECK(thread.call.left <= thread.call.entered);
-      CHECK(thread.call.kind <= calls::CallKind::finalize);
-      CHECK(std::memchr(thread.call.name, 0, sizeof thread.call.name) != nullptr);
-      for (const auto& frame : thread.place.frames)
-        CHECK((frame.module == 0 || frame.module == cct::kNoModule));
-    }
-    for (const auto& context : read.contexts) CHECK(context.kind <= calls::ContextKind::file);
+    check_bounds(read_published_calls(damaged, 1));
   }
+}
+
+TEST_CASE("calls in a file that is cut or flipped anywhere are read in bounds, or refused") {
+  const Directory directory(scratch());
+  const Job job(directory / "a.culprit");
+  damage::File file(directory / "b.culprit", bytes_of(directory / "a.culprit"));
+  int refused = 0, others = 0;
+  const auto look = [&](std::size_t) {
+    try {
+      const PublishedCalls read = read_published_calls(file.path(), 1);
+      check_bounds(read);
+      others += read.threads.size() == 1 && read.lock_waits.size() == 1 ? 0 : 1;
+    } catch (const MeasurementError& error) {
+      CHECK(error.path() == file.path());
+      ++refused;
+    }
+  };
+  damage::flip_each(file, look);
+  damage::cut_each(file, look);
+  CHECK(refused > 0);
+  CHECK(others > 0);
 }
 
 }  // namespace published_calls_test

@@ -1,3 +1,4 @@
+#include "damaged_file.hpp"
 #include "measurement/checksum.hpp"
 #include "trace_recording.hpp"
 #include "trace_validity.hpp"
@@ -32,8 +33,7 @@ std::vector<char> small_trace(const Directory& directory, bool ended) {
 }
 
 // Valid, or refused with a reason.
-bool refused(const std::filesystem::path& path, const std::vector<char>& bytes) {
-  write_bytes(path, bytes);
+bool refused(const std::filesystem::path& path) {
   try {
     if (const std::string what = validity::invalid_trace(path); !what.empty()) FAIL(what);
   } catch (const MeasurementError& error) {
@@ -44,37 +44,40 @@ bool refused(const std::filesystem::path& path, const std::vector<char>& bytes) 
   return false;
 }
 
+bool refused(const std::filesystem::path& path, const std::vector<char>& bytes) {
+  write_bytes(path, bytes);
+  return refused(path);
+}
+
+/// Of a slot only what is used has a meaning; of a complete trace also the index behind the slots.
+bool has_meaning(const std::vector<char>& whole, std::size_t at) {
+  if (at < trace::kSlot) return at < sizeof(trace::Header);
+  const auto header = validity::load<trace::Header>(whole, 0);
+  if (header.index_offset != 0 && at >= header.index_offset) return true;
+  const auto block = validity::load<trace::BlockHeader>(whole, at / trace::kSlot * trace::kSlot);
+  return at % trace::kSlot < sizeof block + block.used;
+}
+
 }  // namespace
 
 TEST_CASE("a trace that is cut anywhere is refused, all of it or what was cut") {
   const Directory directory(scratch());
   for (const bool ended : {false, true}) {
-    const auto whole = small_trace(directory, ended);
-    const auto path = directory / "cut.trace";
-    REQUIRE_FALSE(refused(path, whole));
-    for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 331) {
-      const bool not_read = refused(path, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
-      if (!not_read) FAIL("cut at " << size);
-    }
+    damage::File file(directory / "cut.trace", small_trace(directory, ended));
+    REQUIRE_FALSE(refused(file.path()));
+    damage::cut_each(file, [&](std::size_t size) {
+      if (!refused(file.path())) FAIL("cut at " << size);
+    });
   }
 }
 
-TEST_CASE("a complete trace with any changed byte of its blocks is refused") {
+TEST_CASE("any flipped bit of a trace is noticed, or is one of no meaning") {
   const Directory directory(scratch());
-  const auto whole = small_trace(directory, true);
-  const auto path = directory / "changed.trace";
-  std::mt19937 random(1);
-  int tried = 0;
-  while (tried < 300) {
-    auto bytes = whole;
-    const std::size_t slot = (1 + random() % 3) * trace::kSlot;
-    trace::BlockHeader header{};
-    std::memcpy(&header, bytes.data() + slot, sizeof header);
-    if (header.magic != trace::kBlockMagic) continue;
-    const std::size_t at = slot + sizeof header + random() % header.used;
-    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-    if (!refused(path, bytes)) FAIL("byte " << at);
-    ++tried;
+  for (const bool ended : {false, true}) {
+    damage::File file(directory / "changed.trace", small_trace(directory, ended));
+    damage::flip_each(file, [&](std::size_t at) {
+      if (has_meaning(file.bytes(), at) && !refused(file.path())) FAIL("byte " << at);
+    });
   }
 }
 
@@ -92,23 +95,6 @@ TEST_CASE("a trace whose process was killed while it wrote the index holds all")
     bytes.resize(static_cast<std::size_t>(header.index_offset) + left);
     REQUIRE_FALSE(refused(path, bytes));
     REQUIRE(trace::ProcessTrace(path).threads().size() == 2);
-  }
-}
-
-TEST_CASE("any flipped bit of a live trace is noticed, or is one of no meaning") {
-  const Directory directory(scratch());
-  const auto whole = small_trace(directory, false);
-  const auto path = directory / "changed.trace";
-  const auto meaning = [&whole](std::size_t at) {  // of a slot only what is used has one
-    if (at < trace::kSlot) return at < sizeof(trace::Header);
-    trace::BlockHeader header{};
-    std::memcpy(&header, whole.data() + at / trace::kSlot * trace::kSlot, sizeof header);
-    return at % trace::kSlot < sizeof header + header.used;
-  };
-  for (std::size_t at = 0; at < whole.size(); at += at % 3 + 1) {
-    auto bytes = whole;
-    bytes[at] = static_cast<char>(bytes[at] ^ (1 << at / 3 % 8));
-    if (meaning(at) && !refused(path, bytes)) FAIL("byte " << at);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "measurement/watch_live.hpp"
 
+#include "damaged_file.hpp"
 #include "recording.hpp"
 
 #include <random>
@@ -32,6 +33,20 @@ std::int64_t all(const WatchedThread& thread) {
   std::int64_t sum = 0;
   for (const Gain& gain : thread.gains) sum += gain.time_ns;
   return sum;
+}
+
+/// Whether parents come before their children, and all that names a context names one.
+bool are_valid(const std::vector<WatchedThread>& threads) {
+  for (const WatchedThread& thread : threads) {
+    const std::size_t contexts = thread.contexts.size();
+    for (std::size_t at = 1; at < contexts; ++at)
+      if (thread.contexts[at].parent >= at) return false;
+    for (const Gain& gain : thread.gains)
+      if (gain.context >= contexts) return false;
+    for (const auto& count : thread.calls)
+      if (count.context >= contexts) return false;
+  }
+  return true;
 }
 
 /// A process with one thread, after the first look.
@@ -188,6 +203,26 @@ TEST_CASE("a sealed measurement is live no more, and what is none is refused") {
   CHECK_THROWS_AS(LiveWatch(directory / "none.culprit").look(scratch, 0), MeasurementError);
 }
 
+TEST_CASE("a look at a file that is cut or flipped anywhere holds valid contexts, or says why not") {
+  const Directory directory(scratch());
+  damage::File file(directory / "a.culprit", small_file(false, directory));
+  LiveWatch::Scratch memory;
+  int refused = 0;
+  const auto look = [&](std::size_t at) {
+    LiveWatch watch(file.path());
+    try {
+      for (int looks = 0; looks < 2 && watch.look(memory, kStart); ++looks)
+        if (!are_valid(watch.threads())) FAIL("at " << at);
+    } catch (const MeasurementError& error) {
+      if (error.path() != file.path()) FAIL("at " << at << ": " << error.path());
+      ++refused;
+    }
+  };
+  damage::flip_each(file, look);
+  damage::cut_each(file, look);
+  CHECK(refused > 0);
+}
+
 TEST_CASE("whatever the bytes are, a look returns or throws") {
   const Directory directory(scratch());
   const auto path = directory / "a.culprit";
@@ -210,12 +245,8 @@ TEST_CASE("whatever the bytes are, a look returns or throws") {
     std::ofstream(copy, std::ios::binary) << damaged;
     LiveWatch watch(copy);
     try {
-      for (int look = 0; look < 2 && watch.look(scratch_memory, kStart); ++look) {
-        for (const WatchedThread& thread : watch.threads()) {
-          for (std::size_t at = 1; at < thread.contexts.size(); ++at) CHECK(thread.contexts[at].parent < at);
-          for (const Gain& gain : thread.gains) CHECK(gain.context < thread.contexts.size());
-        }
-      }
+      for (int look = 0; look < 2 && watch.look(scratch_memory, kStart); ++look)
+        CHECK(are_valid(watch.threads()));
     } catch (const MeasurementError&) {
       continue;
     }

@@ -1,4 +1,5 @@
 // Whatever a path leads to, the answer is complete and nothing is thrown.
+#include "damaged_file.hpp"
 #include "modules.hpp"
 #include "structure_validity.hpp"
 
@@ -121,6 +122,38 @@ TEST_CASE("damaged modules are survived") {
       write(victim, damaged(whole, random));
       check_consistent(recover_all(victim, addresses), addresses.size());
     }
+  }
+}
+
+TEST_CASE("a module that is cut or flipped at any byte is survived") {
+  const Scratch scratch;
+  const auto addresses = section_addresses(program("libgaps-stripped.so"), ".text", 5);
+  const std::string whole = read(program("libgaps-stripped.so"));
+  damage::File file(scratch.path / "victim", {whole.begin(), whole.end()});
+  const auto look = [&](std::size_t at) {
+    INFO("at " << at);
+    check_consistent(recover_all(file.path(), addresses), addresses.size());
+  };
+  damage::flip_each(file, look);
+  damage::cut_each(file, look);
+}
+
+// Its checksum is compared only where the module has no build-id: what is damaged may give other lines.
+TEST_CASE("a debug file that is cut or flipped at any 61st byte is survived") {
+  constexpr std::size_t kStride = 61;
+  const Scratch scratch;
+  fs::copy_file(program("loops-linked"), scratch.path / "loops-linked");
+  const auto addresses = section_addresses(program("loops-O2"), ".text", 5);
+  const std::string whole = read(program("loops.debug"));
+  damage::File file(scratch.path / "loops.debug", {whole.begin(), whole.end()});
+  const auto look = [&](std::size_t at) {
+    INFO("at " << at);
+    check_consistent(recover_all(scratch.path / "loops-linked", addresses), addresses.size());
+  };
+  for (std::size_t at = 0; at < file.size(); at += kStride) file.flip(at, [&] { look(at); });
+  for (std::size_t size = file.size() / kStride * kStride; size > 0; size -= kStride) {
+    file.cut(size);
+    look(size);
   }
 }
 

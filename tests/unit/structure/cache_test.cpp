@@ -140,6 +140,37 @@ TEST_CASE("damaged entries are ignored and written again") {
   }));
 }
 
+TEST_CASE("an entry that is cut or has a bit turned over anywhere is none") {
+  const std::string key = "name app\nfiles\nloops\n";
+  ModuleStructure said;
+  said.files = {"/src/app.c"};
+  said.callees = {"MPI_Barrier"};
+  Procedure& solve = said.procedures.emplace_back();
+  solve.name = "solve";
+  solve.low = 0x1000;
+  solve.high = 0x1040;
+  solve.file = 0;
+  solve.line = 7;
+  Scope& loop = said.scopes.emplace_back();
+  loop.file = 0;
+  loop.line = 9;
+  loop.address = 0x1010;
+  said.points.resize(2);
+  for (Point& point : said.points) point.procedure = point.file = 0;
+  said.points[1].scope = said.points[1].callee = 0;
+  const std::string good = cache_entry::encode(
+      key, CodeMap({{.low = 0x1000, .high = 0x1010}, {.low = 0x1010, .high = 0x1040}}, said));
+  REQUIRE(cache_entry::decode(good, key));
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    if (cache_entry::decode(good.substr(0, at), key)) FAIL("cut at " << at);
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
+      if (cache_entry::decode(bytes, key)) FAIL("byte " << at << ", bit " << bit);
+    }
+  }
+}
+
 TEST_CASE("a damaged code map decodes to nothing or to a consistent map") {
   const auto addresses = section_addresses(program("loops-O2"), ".text", 5);
   const Scratch scratch;

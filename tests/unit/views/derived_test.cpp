@@ -192,4 +192,28 @@ TEST_CASE("Mistakes in a definition are reported in one line with a remedy") {
     CHECK(refusal(each).find('\n') == std::string::npos);
 }
 
+TEST_CASE("A definition that is cut or flipped anywhere is another one, or is refused") {
+  const SolverSample solver;
+  const std::string good = "share=max(${REALTIME:max (I)}, 1e3) ? $idleness / 2 : 1";
+  int refused = 0;
+  const auto define = [&](const std::string& definition) {
+    try {
+      const Column column = define_column(solver.sample.experiment(), definition, std::nullopt, {});
+      (void)column.derived->evaluate(std::vector<double>(column.derived->operands().size(), 0));
+    } catch (const BadDefinition& bad) {
+      ++refused;
+      CHECK(std::string_view(bad.what()).find('\n') == std::string_view::npos);
+    }
+  };
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    define(good.substr(0, at));
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
+      define(bytes);
+    }
+  }
+  CHECK(refused > 0);
+}
+
 }  // namespace culprit::views::testing

@@ -121,4 +121,30 @@ TEST_CASE("a wrong rules file is refused with its line") {
   CHECK_THROWS_AS(rules.add_file("/no/such/file"), RulesError);
 }
 
+TEST_CASE("rules that are cut or flipped anywhere are other rules, or a wrong file") {
+  const std::string good =
+      "wait mpi MPI_X*\n  MPI_Y # two\nmoves copy\nlibrary omp libtask.so*\nignore main\n";
+  int refused = 0;
+  const auto read = [&refused](const std::string& text) {
+    IdleRules rules;
+    try {
+      rules.add(text, "my.rules");
+      (void)rules.procedure("MPI_X1");
+      (void)rules.library("libtask.so.1", true);
+    } catch (const RulesError& error) {
+      ++refused;
+      CHECK(std::string_view(error.what()).starts_with("my.rules:"));
+    }
+  };
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    read(good.substr(0, at));
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
+      read(bytes);
+    }
+  }
+  CHECK(refused > 0);
+}
+
 }  // namespace idle_rules_test

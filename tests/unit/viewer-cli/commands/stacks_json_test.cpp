@@ -1,8 +1,11 @@
 #include "commands/stacks_json.hpp"
 
+#include "commands/stacks.hpp"
 #include "stacks/observed.hpp"
 
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -75,6 +78,45 @@ TEST_CASE("What is no observation is refused") {
   refuses("/paths/0/1/name", 7);
   good["seen"][0]["role"] = "\x1b[2J";
   CHECK(read_stacks(good.dump()).locations[0].role.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("What another host writes may be cut or flipped anywhere: an observation, or none") {
+  Observation one;
+  stacks::testing::add(one, stacks::testing::rank(2), {stacks::testing::in_read()});
+  one.busy = {true};
+  one.processes = 1;
+  one.stops_ns = {100'000};
+  const std::string good = stacks_json(one).dump();
+  std::size_t refused = 0;
+  const auto read = [&refused](const std::string& text) {
+    try {
+      Observation all = on("near", 4);
+      stacks::join(all, read_stacks(text));
+      if (all.locations.size() != all.seen.size()) FAIL("a location that was not looked at");
+    } catch (const std::runtime_error&) {
+      ++refused;
+    }
+  };
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    read(good.substr(0, at));
+    std::string bytes = good;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << at % 8));
+    read(bytes);
+  }
+  CHECK(refused > good.size());  // what is cut has no end
+}
+
+TEST_CASE("A path from another host with more frames than a walk has is shown as far as one goes") {
+  std::string text = R"({"looks": 1, "processes": 1, "stops_s": [0.0], "unseen": [], "missed": [],
+    "seen": [{"rank": 0, "thread": 0, "role": "main", "process": "far:7", "paths": [0], "busy": true}],
+    "paths": [[{"kind": "root"})";
+  for (int i = 0; i < 100'000; ++i)
+    text += R"(,{"name": "f", "file": "", "line": 0, "module": "app", "kind": "procedure"})";
+  const Observation deep = read_stacks(text + "]]}");
+  std::ostringstream out;
+  write_stacks(out, {.width = 80, .colour = false, .unicode = true}, deep, {});
+  CHECK(out.str().find("2048") != std::string::npos);
+  CHECK(stacks_json(deep)["paths"][0].size() == 100'001);
 }
 
 }  // namespace

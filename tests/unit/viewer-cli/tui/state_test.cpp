@@ -67,6 +67,30 @@ TEST_CASE("What is remembered of another run, or is no JSON, is passed over") {
   }
 }
 
+TEST_CASE("What is remembered may be cut or flipped anywhere: the browser shows its pages") {
+  const StateHome home;
+  DrivenBrowser first;
+  first.type("2>>%/halo\n");
+  save_view(first.browser(), first.workspace());
+  const auto file = state_file(first.workspace().database(), ".view.json");
+  REQUIRE(file);
+  const std::optional<std::string> good = read_whole(*file);
+  REQUIRE(good);
+  DrivenBrowser driven;
+  const auto restore = [&](const std::string& text) {
+    std::ofstream(*file, std::ios::binary) << text;
+    restore_view(driven.browser(), driven.workspace());
+    driven.type("2");
+    CHECK_FALSE(driven.line(1).empty());
+  };
+  for (std::size_t at = 0; at < good->size(); ++at) {
+    restore(good->substr(0, at));
+    std::string bytes = *good;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << at % 7));
+    restore(bytes);
+  }
+}
+
 TEST_CASE("Defined metrics are kept beside the database, or at home where that cannot be written") {
   const StateHome home;
   const std::string database = (home.path() / "run.db").string();
