@@ -16,6 +16,7 @@ import thread_blame  # noqa: E402
 
 REPETITIONS = 12
 SHARE = 0.05  # of what is caused in all
+LATE = {"late_worker": 1, "late_first": 0, "late_thread": 0}  # by rank
 
 
 def bare(name):
@@ -205,11 +206,14 @@ class LateThreads(harness.UnderBothMpis, harness.Workspace):
         zero, one = ([tuple(map(int, line.split())) for line in (self.here / f"late-{rank}.log").read_text().splitlines()]
                      for rank in (0, 1))
         found = {}
-        for late, barrier, waiter, cause in (("late_worker", 0, zero, one), ("late_thread", 1, one, zero)):
+        for late, barrier, waiter, cause in ((["late_worker"], 0, zero, one), (["late_thread", "late_first"], 1, one, zero)):
             waits = [max(0, there[barrier] - here[barrier]) for here, there in zip(waiter, cause)]
+            took = [sum(there[2:]) for there in cause]
             # Where two take longer, each may get what the other did.
-            others = 2 * sum(abs(wait - there[2]) for wait, there in zip(waits, cause))
-            found[late] = sum(waits) / 1e9, others / 1e9
+            others = 2 * sum(abs(wait - own) for wait, own in zip(waits, took))
+            for i, name in enumerate(late):
+                share = sum(there[2 + i] for there in cause) / sum(took)
+                found[name] = share * sum(waits) / 1e9, others / 1e9
         return found
 
     def check(self, mpi):
@@ -219,16 +223,16 @@ class LateThreads(harness.UnderBothMpis, harness.Workspace):
         database = self.merge(directory)
         costs = collections.Counter()
         for row in harness.viewer_json(database, "causes"):
-            late = [name for name in harness.names(row["path"]) if name in ("late_worker", "late_thread")]
+            late = [name for name in harness.names(row["path"]) if name in LATE]
             costs[late[0] if late else "else", row["rank"] if late else None] += row["short_term_s"] + row["long_term_s"]
         on_path = collections.Counter()
         for step in harness.viewer_json(database, "critical-path")["paths"]:
-            for name in {"late_worker", "late_thread"} & set(harness.names(step["path"])):
+            for name in set(LATE) & set(harness.names(step["path"])):
                 on_path[name] += step["seconds"]
         most = 0
-        for rank, (late, (waited, others)) in zip((1, 0), self.waits().items()):
+        for late, (waited, others) in self.waits().items():
             most += SHARE * waited + others
-            self.assertAlmostEqual(costs.pop((late, rank)), waited, delta=SHARE * waited + others, msg=late)
+            self.assertAlmostEqual(costs.pop((late, LATE[late])), waited, delta=2 * SHARE * waited + others, msg=late)
             self.assertGreater(on_path[late], (1 - 2 * SHARE) * waited - others, late)
         self.assertLess(sum(costs.values()), most, costs)
 

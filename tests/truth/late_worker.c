@@ -1,8 +1,8 @@
 /* Truth: ranks that wait for a thread of another rank. Of rank 1 a worker of the team works longer in each
- * region (late_worker); rank 0 waits for a POSIX thread that it started (late_thread). Everybody else waits
- * in MPI_Barrier, for the main threads, which wait for those. Usage: late_worker LOGDIR [repetitions]; logs
- * LOGDIR/late-RANK.log, a line for each repetition: when the two barriers were entered (CLOCK_MONOTONIC, ns),
- * and how long the late one took. */
+ * region (late_worker); rank 0 waits for a POSIX thread that it started (late_first, late_thread). Everybody
+ * else waits in MPI_Barrier, for the main threads, which wait for those. Usage: late_worker LOGDIR
+ * [repetitions]; logs LOGDIR/late-RANK.log, a line for each repetition: when the two barriers were entered
+ * (CLOCK_MONOTONIC, ns), and how long the late ones took. */
 #define _GNU_SOURCE
 #include "truth_log.h"
 
@@ -14,7 +14,7 @@
 
 enum { kThreads = 3, kMost = 1000 };
 
-static long long late_ns;
+static long long first_ns, late_ns;
 
 static __attribute__((noinline)) void shared_part(void) {
   truth_sleep(5);
@@ -26,13 +26,20 @@ static __attribute__((noinline)) void late_worker(void) {
   late_ns = truth_now() - begin;
 }
 
+static __attribute__((noinline)) void late_first(void) {
+  const long long begin = truth_now();
+  truth_sleep(15);
+  first_ns = truth_now() - begin;
+}
+
 static __attribute__((noinline)) void late_thread(void) {
   const long long begin = truth_now();
-  truth_sleep(20);
+  truth_sleep(25);
   late_ns = truth_now() - begin;
 }
 
 static void* begin_thread(void* none) {
+  late_first();
   late_thread();
   return none;
 }
@@ -51,7 +58,7 @@ static __attribute__((noinline)) void other_thread(int rank) {
 }
 
 int main(int argc, char** argv) {
-  static long long noted[kMost][3];
+  static long long noted[kMost][4];
   const int asked = argc > 2 ? atoi(argv[2]) : 40;
   const int repetitions = asked < kMost ? asked : kMost;
   int rank = 0, provided = 0;
@@ -65,6 +72,7 @@ int main(int argc, char** argv) {
     other_thread(rank);
     noted[i][1] = truth_now();
     noted[i][2] = late_ns;
+    noted[i][3] = first_ns;
     MPI_Barrier(MPI_COMM_WORLD);
   }
   char path[4096];
@@ -72,7 +80,7 @@ int main(int argc, char** argv) {
   FILE* file = fopen(path, "w");
   if (file == NULL) return 1;
   for (int i = 0; i < repetitions; ++i)
-    fprintf(file, "%lld %lld %lld\n", noted[i][0], noted[i][1], noted[i][2]);
+    fprintf(file, "%lld %lld %lld %lld\n", noted[i][0], noted[i][1], noted[i][2], noted[i][3]);
   if (fclose(file) != 0) return 1;
   return MPI_Finalize();
 }

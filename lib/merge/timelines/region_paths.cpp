@@ -29,8 +29,8 @@ void RegionPaths::index() {
   std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   for (std::size_t x = 1; x < count; ++x)
     children_[next[shape_.contexts[x].parent]++] = static_cast<ContextId>(x);
-  std::vector<bool> main(count),
-      library(count);  // whether it is in a main thread; the procedure around is a library's
+  std::vector<bool> main(count);     // whether it is in a main thread
+  std::vector<bool> library(count);  // whether the procedure around is a library's
   for (ContextId x = 1; x < count; ++x) {
     const Shape::Scope& scope = shape_.contexts[x];
     main[x] =

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace culprit::merge {
@@ -27,43 +28,53 @@ class ThreadWaits {
               const Shape& shape, RegionPaths& regions)
       : trace_(trace), threads_(threads), shape_(shape), regions_(regions), waiters_(threads.size()) {}
 
-  /// What a thread did when it was sampled, `sample.node` being a context, times those of the trace: its own
-  /// context, or where it waited for other threads that of one which worked at that time, each in its turn;
-  /// of a region's team as RegionPaths names it. Its own where none did. The samples of a thread come in
-  /// their order.
-  [[nodiscard]] database::ContextId charged(std::size_t thread, const measurement::trace::Record& sample);
+  /// A part of the time that a sample stands for.
+  struct Part {
+    std::uint64_t until_ns = 0;
+    database::ContextId charged = 0;
+  };
+  /// What a thread did in the time that a sample stands for, `sample.node` being a context, times those of
+  /// the trace: its own context, or where it waited for other threads that of one which worked at that time,
+  /// each in its turn; of a region's team as RegionPaths names it. Its own where none did. In the order of
+  /// time, at least one part, the last until the sample's end; one alone up to `whole_ns`. The samples of a
+  /// thread come in their order.
+  [[nodiscard]] std::span<const Part> charged(std::size_t thread, const measurement::trace::Record& sample,
+                                              std::uint64_t whole_ns);
 
  private:
-  /// Another thread's samples, as far as the waiter has come.
+  struct Work {
+    std::uint64_t since_ns = 0, ns = 0;
+    database::ContextId context = 0;
+  };
+  /// Another thread's samples.
   struct Other {
     std::size_t thread = 0;
     std::unique_ptr<measurement::trace::ThreadRecords> records;
     measurement::trace::Record sample;
-  };
-  struct Work {
-    std::uint64_t since_ns = 0, ns = 0;
-    database::ContextId context = 0;
+    std::deque<Work> recent;  // as far as the waiter has come
   };
   struct Waiter {
     bool begun = false;
     std::uint64_t shortest_ns = ~std::uint64_t{0};  // of its samples
     std::uint32_t turn = 0;
     std::vector<Other> others;
-    std::deque<Work> recent;  // of the others, as far as the waiter has come
   };
 
   struct When {
-    std::uint64_t begin_ns = 0, end_ns = 0;            // of the sample
+    std::uint64_t begin_ns = 0, end_ns = 0;
     std::uint64_t since_of_team_ns = 0, since_ns = 0;  // what ended before is no more looked at
   };
   struct Candidate {
     database::ContextId context = 0;
-    std::uint64_t meanwhile_ns = 0;  // of the sample
+    std::uint64_t meanwhile_ns = 0;
   };
 
   void begin(std::size_t thread, std::uint64_t ns);
-  void advance(Waiter& waiter, Other& other, std::uint64_t ns) const;
+  void advance(Other& other, std::uint64_t ns) const;
+  [[nodiscard]] database::ContextId charged(Waiter& waiter, database::ContextId waiting, bool of_team,
+                                            std::uint64_t begin_ns, std::uint64_t end_ns);
   void take_candidates(const Waiter& waiter, database::ContextId waiting, bool of_team, const When& when);
+  void take_candidate(const Other& other, database::ContextId waiting, bool of_team, const When& when);
   void keep_longest();
   [[nodiscard]] database::ContextId context_of(std::size_t thread, std::uint32_t node) const;
   [[nodiscard]] bool is_idle(const measurement::trace::Record& sample, database::ContextId context) const;
@@ -76,6 +87,7 @@ class ThreadWaits {
   RegionPaths& regions_;
   std::vector<Waiter> waiters_;  // by thread
   std::vector<Candidate> candidates_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace culprit::merge

@@ -46,6 +46,7 @@ class TracedProcess final : public waits::ProcessTrace {
   [[nodiscard]] std::size_t threads() const override { return records_.size(); }
 
   bool next(std::size_t thread, trace::Record& record) override {
+    if (take_part(thread, record)) return true;
     if (records_[thread] == nullptr) return false;
     try {
       if (!records_[thread]->next(record)) return false;
@@ -57,12 +58,13 @@ class TracedProcess final : public waits::ProcessTrace {
     const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
     record.node = record.node < contexts.size() ? contexts[record.node] : 0;
     record.charged = trace::Record::kItself;
-    if (record.kind == trace::RecordKind::call) calls_mpi_[thread] = true;
-    // Of others no gaps between calls are compared.
-    if (record.kind == trace::RecordKind::sample && calls_mpi_[thread])
-      record.charged = thread_waits_->charged(thread, record);
-    record.enter_ns = pushed_(clock_(record.enter_ns));
-    record.exit_ns = pushed_(clock_(record.exit_ns));
+    if (record.kind == trace::RecordKind::call) left_ns_[thread] = record.exit_ns;
+    // Of threads that do not call MPI no gaps between calls are compared.
+    if (record.kind == trace::RecordKind::sample && left_ns_[thread] != 0) {
+      divide(thread, record);
+      return take_part(thread, record);
+    }
+    correct_times(record);
     if (record.kind == trace::RecordKind::reading)
       record.event = record.event < events_.size() ? events_[record.event] : kUnknownEvent;
     return true;
@@ -77,9 +79,39 @@ class TracedProcess final : public waits::ProcessTrace {
   [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
 
  private:
+  /// A sample, and what is left of the time that it stands for.
+  struct Divided {
+    trace::Record sample;
+    std::vector<ThreadWaits::Part> parts;  // the latest first
+  };
+
+  void divide(std::size_t thread, const trace::Record& sample) {
+    const auto parts = thread_waits_->charged(thread, sample, left_ns_[thread]);
+    divided_[thread].sample = sample;
+    divided_[thread].parts.assign(parts.rbegin(), parts.rend());
+  }
+
+  bool take_part(std::size_t thread, trace::Record& record) {
+    Divided& divided = divided_[thread];
+    if (divided.parts.empty()) return false;
+    const ThreadWaits::Part part = divided.parts.back();
+    divided.parts.pop_back();
+    record = divided.sample;
+    record.exit_ns = divided.sample.enter_ns = part.until_ns;
+    record.charged = part.charged;
+    correct_times(record);
+    return true;
+  }
+
+  void correct_times(trace::Record& record) {
+    record.enter_ns = pushed_(clock_(record.enter_ns));
+    record.exit_ns = pushed_(clock_(record.exit_ns));
+  }
+
   void begin() {
     records_.clear();
-    calls_mpi_.assign(nodes_.size(), false);
+    left_ns_.assign(nodes_.size(), 0);
+    divided_.assign(nodes_.size(), {});
     thread_waits_.emplace(trace_, nodes_, shape_, *regions_);
     for (const NamedNodes& thread : nodes_) {
       const auto& traced = trace_.threads();
@@ -100,7 +132,9 @@ class TracedProcess final : public waits::ProcessTrace {
   const Shape& shape_;
   std::shared_ptr<RegionPaths> regions_;  // of all processes
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
-  std::vector<bool> calls_mpi_;  // by thread: as far as it was read
+  // By thread, as far as it was read:
+  std::vector<std::uint64_t> left_ns_;  // the last MPI call; 0: there was none
+  std::vector<Divided> divided_;
   std::optional<ThreadWaits> thread_waits_;
 };
 
