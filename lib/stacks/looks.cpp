@@ -60,6 +60,7 @@ class Subject {
   [[nodiscard]] const std::vector<Thread>& threads() const { return threads_; }
 
  private:
+  Walk walk_of(const ThreadCopy& copy);
   void note(const ThreadCopy& copy, const Walk& walk, std::size_t number);
   RawPath raw_path(const Walk& walk, bool main);
   std::uint32_t module_number(const LoadedModule& module);
@@ -127,6 +128,15 @@ void Subject::say_stopped(Observation& found) const {
                            " lets it go on)");
 }
 
+/// The mappings were read before the thread was stopped: it may be in a library that it has loaded since.
+Walk Subject::walk_of(const ThreadCopy& copy) {
+  Walk walk = walker_.walk(copy);
+  const auto is_unknown = [&](const Walk::Step& step) { return memory_.module_at(step.address) == nullptr; };
+  if (walk.whole || std::ranges::none_of(walk.steps, is_unknown) || !memory_.refresh()) return walk;
+  walker_.forget();
+  return walker_.walk(copy);
+}
+
 void Subject::look(Holder& holder, std::size_t number, Observation& found) {
   if (over_) return;
   if (number == 0) say_stopped(found);
@@ -134,7 +144,7 @@ void Subject::look(Holder& holder, std::size_t number, Observation& found) {
   Held held = holder.look(target_.pid, memory_, [&](Held& part) {
     if (part.remapped) walker_.forget();
     for (const ThreadCopy& copy : part.threads) {
-      const Walk walk = walker_.walk(copy);
+      const Walk walk = walk_of(copy);
       if (walk.starved) starved.push_back(copy.tid);
       note(copy, walk, number);
     }
