@@ -6,6 +6,7 @@
 #include "merge/timelines/thread_waits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
@@ -23,9 +24,11 @@ constexpr std::uint64_t kMostParts = 256;
 
 }  // namespace
 
-ContextId ThreadWaits::context_of(std::size_t thread, std::uint32_t node) const {
-  const std::vector<ContextId>& contexts = threads_[thread].contexts;
-  return node < contexts.size() ? contexts[node] : 0;
+std::unique_ptr<trace::ThreadRecords> NamedNodes::records_in(const trace::ProcessTrace& trace,
+                                                             std::uint64_t from_ns) const {
+  const auto traced = std::ranges::find(trace.threads(), ordinal, &trace::ProcessTrace::Thread::ordinal);
+  if (traced == trace.threads().end()) return nullptr;
+  return std::make_unique<trace::ThreadRecords>(trace, *traced, units, from_ns);
 }
 
 bool ThreadWaits::is_idle(const trace::Record& sample, ContextId context) const {
@@ -52,14 +55,9 @@ void ThreadWaits::begin(std::size_t thread, std::uint64_t ns) {
   Waiter& waiter = waiters_[thread];
   waiter.begun = true;
   for (std::size_t other = 0; other < threads_.size(); ++other) {
-    const auto traced =
-        std::ranges::find(trace_.threads(), threads_[other].ordinal, &trace::ProcessTrace::Thread::ordinal);
-    if (other == thread || traced == trace_.threads().end()) continue;
-    waiter.others.push_back(
-        {.thread = other,
-         .records = std::make_unique<trace::ThreadRecords>(trace_, *traced, threads_[other].units, ns),
-         .sample = {},
-         .recent = {}});
+    if (other == thread) continue;
+    if (auto records = threads_[other].records_in(trace_, ns))
+      waiter.others.push_back({.thread = other, .records = std::move(records), .sample = {}, .recent = {}});
   }
 }
 
@@ -71,7 +69,7 @@ void ThreadWaits::advance(Other& other, std::uint64_t ns) const {
       if (!other.records->next(other.sample)) {
         other.records.reset();
       } else if (other.sample.kind == trace::RecordKind::sample) {
-        const ContextId context = context_of(other.thread, other.sample.node);
+        const ContextId context = threads_[other.thread].context_of(other.sample.node);
         if (!works(other.sample, context)) continue;
         other.recent.push_back({other.sample.enter_ns, other.sample.exit_ns, context});
         if (other.recent.size() > kMostRecent) other.recent.pop_front();

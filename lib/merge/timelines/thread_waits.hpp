@@ -18,6 +18,13 @@ struct NamedNodes {
   std::uint32_t ordinal = 0;
   std::vector<std::uint32_t> units;           ///< per node: its number in the trace
   std::vector<database::ContextId> contexts;  ///< per node
+
+  [[nodiscard]] database::ContextId context_of(std::uint32_t node) const {
+    return node < contexts.size() ? contexts[node] : 0;
+  }
+  /// What the thread recorded, from this time on; nullptr where it has no time line.
+  [[nodiscard]] std::unique_ptr<measurement::trace::ThreadRecords> records_in(
+      const measurement::trace::ProcessTrace& trace, std::uint64_t from_ns = 0) const;
 };
 
 /// For whom threads of one process wait when they wait for each other, by the samples of all of them. Not
@@ -76,7 +83,6 @@ class ThreadWaits {
   void take_candidates(const Waiter& waiter, database::ContextId waiting, bool of_team, const When& when);
   void take_candidate(const Other& other, database::ContextId waiting, bool of_team, const When& when);
   void keep_longest();
-  [[nodiscard]] database::ContextId context_of(std::size_t thread, std::uint32_t node) const;
   [[nodiscard]] bool is_idle(const measurement::trace::Record& sample, database::ContextId context) const;
   [[nodiscard]] measurement::WaitKind waits_for_threads(const measurement::trace::Record& sample) const;
   [[nodiscard]] bool works(const measurement::trace::Record& sample, database::ContextId context) const;

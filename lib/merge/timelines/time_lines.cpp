@@ -55,8 +55,7 @@ class TracedProcess final : public waits::ProcessTrace {
       records_[thread].reset();  // what was read before it is good
       return false;
     }
-    const std::vector<database::ContextId>& contexts = nodes_[thread].contexts;
-    record.node = record.node < contexts.size() ? contexts[record.node] : 0;
+    record.node = nodes_[thread].context_of(record.node);
     record.charged = trace::Record::kItself;
     if (record.kind == trace::RecordKind::call) left_ns_[thread] = record.exit_ns;
     // Of threads that do not call MPI no gaps between calls are compared.
@@ -113,13 +112,7 @@ class TracedProcess final : public waits::ProcessTrace {
     left_ns_.assign(nodes_.size(), 0);
     divided_.assign(nodes_.size(), {});
     thread_waits_.emplace(trace_, nodes_, shape_, *regions_);
-    for (const NamedNodes& thread : nodes_) {
-      const auto& traced = trace_.threads();
-      const auto found = std::ranges::find(traced, thread.ordinal, &trace::ProcessTrace::Thread::ordinal);
-      std::unique_ptr<trace::ThreadRecords>& records = records_.emplace_back();
-      if (found != traced.end())
-        records = std::make_unique<trace::ThreadRecords>(trace_, *found, thread.units);
-    }
+    for (const NamedNodes& thread : nodes_) records_.push_back(thread.records_in(trace_));
   }
 
   std::int32_t rank_;

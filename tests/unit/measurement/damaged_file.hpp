@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -93,6 +94,20 @@ void cut_each(File& file, Look&& look) {
     look(size);
   }
   file.restore();
+}
+
+/// Calls `look(text)` with the text cut at each byte, and with each of its bits turned over.
+template <typename Look>
+void cut_and_flip_each(const std::string& text, Look&& look) {
+  constexpr unsigned kBits = 8;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    look(text.substr(0, at));
+    for (unsigned bit = 0; bit < kBits; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1U << bit));
+      look(damaged);
+    }
+  }
 }
 
 }  // namespace damage

@@ -1,5 +1,6 @@
 #include "views/derived.hpp"
 
+#include "damaged_file.hpp"
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
 #include "views/flat.hpp"
@@ -205,14 +206,7 @@ TEST_CASE("A definition that is cut or flipped anywhere is another one, or is re
       CHECK(std::string_view(bad.what()).find('\n') == std::string_view::npos);
     }
   };
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    define(good.substr(0, at));
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      std::string bytes = good;
-      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
-      define(bytes);
-    }
-  }
+  damage::cut_and_flip_each(good, define);
   CHECK(refused > 0);
 }
 

@@ -1,5 +1,6 @@
 #include "merge/rules/idle_rules.hpp"
 
+#include "damaged_file.hpp"
 #include "merge/rules/mpi_names.hpp"
 
 #include <catch2/catch.hpp>
@@ -136,14 +137,7 @@ TEST_CASE("rules that are cut or flipped anywhere are other rules, or a wrong fi
       CHECK(std::string_view(error.what()).starts_with("my.rules:"));
     }
   };
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    read(good.substr(0, at));
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      std::string bytes = good;
-      bytes[at] = static_cast<char>(bytes[at] ^ (1U << bit));
-      read(bytes);
-    }
-  }
+  damage::cut_and_flip_each(good, read);
   CHECK(refused > 0);
 }
 

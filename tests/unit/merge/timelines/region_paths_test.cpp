@@ -11,7 +11,7 @@ namespace {
 using database::ContextId;
 using database::ContextKind;
 
-/// Contexts of two threads: what they are is told by numbers, which are the flat scopes'.
+/// Contexts of two threads. Each has the number of its flat scope; the same number is the same code.
 struct Threads {
   Shape shape;
 

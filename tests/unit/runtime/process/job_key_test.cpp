@@ -42,13 +42,18 @@ struct CleanEnvironment {
   }
 };
 
+JobKey job_key() {
+  JobKey key;
+  REQUIRE(find_job_key(key));
+  return key;
+}
+
 std::string open_mpi_key(const char* transports, const char* job, const char* rank) {
   setenv("OMPI_MCA_orte_precondition_transports", transports, 1);
   setenv("PMIX_NAMESPACE", job, 1);
   setenv("OMPI_COMM_WORLD_RANK", rank, 1);
   setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
-  JobKey key;
-  REQUIRE(find_job_key(key));
+  const JobKey key = job_key();
   CHECK(key.rank == std::atol(rank));
   CHECK(key.ranks == 4);
   return key.id.c_str();
@@ -75,13 +80,11 @@ TEST_CASE("tasks that srun started without an interface for MPI are one run") {
   setenv("SLURM_STEP_ID", "0", 1);
   setenv("SLURM_STEP_NUM_TASKS", "4", 1);
   setenv("SLURM_PROCID", "1", 1);
-  JobKey first;
-  REQUIRE(find_job_key(first));
+  const JobKey first = job_key();
   CHECK(first.rank == 1);
   CHECK(first.ranks == 4);
   setenv("SLURM_PROCID", "3", 1);
-  JobKey second;
-  REQUIRE(find_job_key(second));
+  const JobKey second = job_key();
   CHECK(second.rank == 3);
   CHECK(std::string(first.id.c_str()) == second.id.c_str());
 }
@@ -101,13 +104,11 @@ TEST_CASE("steps of one Slurm job are different runs") {
   setenv("PMI_RANK", "2", 1);
   setenv("SLURM_NTASKS", "8", 1);
   setenv("SLURM_STEP_ID", "0", 1);
-  JobKey first;
-  REQUIRE(find_job_key(first));
+  const JobKey first = job_key();
   CHECK(first.rank == 2);
   CHECK(first.ranks == 8);
   setenv("SLURM_STEP_ID", "1", 1);
-  JobKey second;
-  REQUIRE(find_job_key(second));
+  const JobKey second = job_key();
   CHECK(std::string(first.id.c_str()) != second.id.c_str());
 }
 
