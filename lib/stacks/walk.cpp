@@ -172,23 +172,28 @@ Walk Walker::walk_stopped(const ThreadCopy& thread) {
   return walk_on(thread);
 }
 
+/// From behind the call that made a thread to its caller. False: the walk ends here, of the new thread as a
+/// whole.
+bool Walker::leave_clone(const ThreadCopy& thread, Walk& walk) {
+  unw_proc_info_t information{};
+  if (find_procedure<State>(state_->space, thread.registers.rip, &information, 0, state_.get()) == 0)
+    return true;  // libunwind knows the way
+  walk.whole = thread.registers.rax == 0;
+  if (walk.whole) return false;
+  unw_word_t caller = 0;
+  if (access_memory<State>(state_->space, thread.registers.rsp, &caller, 0, state_.get()) != 0) return false;
+  state_->registers.rip = caller;
+  state_->registers.rsp += sizeof caller;
+  walk.steps.push_back({caller, false});
+  return true;
+}
+
 Walk Walker::walk_on(const ThreadCopy& thread) {
   Walk walk;
   state_->thread = &thread;
   state_->registers = thread.registers;
   walk.steps.push_back({thread.registers.rip, true});
-  unw_proc_info_t information{};
-  if (is_behind_clone(thread.registers, state_->memory) &&
-      find_procedure<State>(state_->space, thread.registers.rip, &information, 0, state_.get()) != 0) {
-    walk.whole = thread.registers.rax == 0;  // the new thread
-    unw_word_t caller = 0;
-    if (walk.whole ||
-        access_memory<State>(state_->space, thread.registers.rsp, &caller, 0, state_.get()) != 0)
-      return walk;
-    state_->registers.rip = caller;
-    state_->registers.rsp += sizeof caller;
-    walk.steps.push_back({caller, false});
-  }
+  if (is_behind_clone(thread.registers, state_->memory) && !leave_clone(thread, walk)) return walk;
   unw_cursor_t cursor;
   if (unw_init_remote(&cursor, state_->space, state_.get()) != 0) return walk;
   bool interrupted = unw_is_signal_frame(&cursor) > 0;

@@ -42,6 +42,7 @@ class Walker {
  private:
   struct State;
   Walk walk_on(const ThreadCopy& thread);
+  bool leave_clone(const ThreadCopy& thread, Walk& walk);
 
   std::unique_ptr<State> state_;
 };
