@@ -1,7 +1,7 @@
 // The union of many threads' trees (docs/algorithms.md 1). Threads that ran the same code have mostly the
 // same tree in the same order, so for each node the two that followed the last one before are tried first;
 // only then the hash table. Cost: a comparison per node, and a look-up where trees part: 6 of 1716 nodes of a
-// file (docs/scaling.md).
+// file.
 #include "cct/tree_union.hpp"
 
 #include <stdexcept>

@@ -1,8 +1,8 @@
 // Forms inclusive values per thread, for all threads of a tile together, and adds them to the roles'
 // accumulators (docs/algorithms.md 2). Metric by metric, from the last group of contexts to the first: a
 // group's values over the threads are a row of lanes, children add theirs to their parent's, and each row is
-// accumulated once. Rows without a value of the metric are left out. Cost: 0.03 ms per profile of 2000 frames
-// (docs/scaling.md).
+// accumulated once. Rows without a value of the metric are left out. Cost: 0.03 ms per profile of 2000
+// frames.
 #include "merge/values/tile_sums.hpp"
 
 #include <algorithm>
