@@ -112,7 +112,9 @@ class Slurm(harness.Workspace):
         self.assertEqual(states, {"COMPLETED"}, self.login.said())
 
     def ranks_by_node(self, directory):
-        found = [re.match(r"rank-(\d+)-(n\d)-", path.name) for path in directory.rglob("*.culprit")]
+        names = sorted(path.name for path in directory.rglob("*.culprit"))
+        found = [re.match(r"rank-(\d+)-(n\d)-", name) for name in names]
+        self.assertTrue(all(found), names)
         return sorted((int(match[1]), match[2]) for match in found)
 
     def check_traffic(self, directory, mpi, nodes=("n0", "n1"), database=None):
