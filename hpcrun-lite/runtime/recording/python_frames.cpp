@@ -1,9 +1,11 @@
-// CPython 3.11 keeps for each of its C functions that interpret code a _PyCFrame on the C stack, and in it
-// the innermost Python frame; from there frames lead outwards to the one that this C function was entered
-// with. So the address of the _PyCFrame says where in the C stack its Python functions belong. All is read by
-// copy_place(), never directly, not even where the thread itself called us: a longjmp out of Python leaves
-// its frames behind, and states outlive their threads. Cost: three system calls per sample, and two for each
-// function that has gone on since the last one.
+// Which Python functions a C function of CPython's runs, and where in the C stack they belong:
+// - 3.11 keeps for each of its C functions that interpret code a _PyCFrame on the C stack, and in it the
+//   innermost Python frame; from there frames lead outwards to the one that this C function was entered with.
+// - Later ones have one chain of all frames of a thread, in which a frame on the C stack, without a function,
+//   stands where a C function of theirs was entered.
+// All is read by copy_place(), never directly, not even where the thread itself called us: a longjmp out of
+// Python leaves its frames behind, and states outlive their threads. Cost: three system calls per sample, and
+// two for each function that has gone on since the last one.
 #include "runtime/recording/python_frames.hpp"
 
 #include "runtime/recording/python_functions.hpp"
@@ -22,26 +24,47 @@ using namespace python;
 using ThreadState = void* (*)();
 constinit ThreadState thread_state = nullptr;
 
+/// What a _PyInterpreterFrame says.
+struct InterpreterFrame {
+  Address code, previous, instruction;
+  unsigned char end;  ///< Layout::frame_end
+};
+
 /// Frames of a thread mostly lie next to each other: the page that was read last.
 class Window {
  public:
   bool frame(Address at, InterpreterFrame& to) {
-    const Address from = at + kFrameCode;
+    return value(at + layout.frame_code, to.code) && value(at + layout.frame_previous, to.previous) &&
+           value(at + layout.frame_instruction, to.instruction) && value(at + layout.frame_end, to.end);
+  }
+
+ private:
+  template <typename Value>
+  bool value(Address from, Value& to) {
     if (from < begin_ || from + sizeof to > begin_ + kept_) {
-      begin_ = from / sizeof bytes_ * sizeof bytes_;
-      kept_ = copy_place(begin_, bytes_, sizeof bytes_);
+      begin_ = from / kPage * kPage;
+      kept_ = copy_place(begin_, bytes_, kPage);
       if (from + sizeof to > begin_ + kept_) return copy_value(from, to);  // it reaches into the next one
     }
     memcpy(&to, bytes_ + (from - begin_), sizeof to);
     return true;
   }
 
- private:
   static constexpr std::size_t kPage = 4096;
 
   Address begin_ = 0, kept_ = 0;
   char bytes_[kPage];
 };
+
+void add_frame(PythonChain& chain, Address at, const InterpreterFrame& frame) {
+  constexpr Address kTag = 1;  // 3.14: whose reference it is
+  chain.frames[chain.count++] = {.at = at,
+                                 .code = frame.code & ~kTag,
+                                 .instruction = frame.instruction,
+                                 .identity = 0,
+                                 .module = 0,
+                                 .line = 0};
+}
 
 /// Adds the frames that the C function with `cframe` at `at` runs.
 void add_frames(Address at, const CFrame& cframe, Window& window, PythonChain& chain) {
@@ -50,17 +73,14 @@ void add_frames(Address at, const CFrame& cframe, Window& window, PythonChain& c
   for (int i = 0; i < kMost && frame != 0 && chain.count < PythonFrames::kMax; ++i) {
     InterpreterFrame read;
     if (!window.frame(frame, read) || read.code == 0) return;
-    chain.frames[chain.count++] = {
-        .at = at, .code = read.code, .instruction = read.instruction, .identity = 0, .module = 0, .line = 0};
-    if (read.is_entry != 0) return;
+    add_frame(chain, at, read);
+    if (read.end != 0) return;
     frame = read.previous;
   }
 }
 
-void find_frames(Address state, PythonChain& chain) {
+void follow_cframes(Address at, PythonChain& chain) {
   Window window;
-  Address at = 0;
-  if (!copy_value(state + kStateCFrame, at)) return;
   constexpr int kMost = 1024;
   for (int i = 0; i < kMost && at != 0 && chain.count < PythonFrames::kMax; ++i) {
     CFrame cframe;
@@ -70,6 +90,30 @@ void find_frames(Address state, PythonChain& chain) {
       return;  // outwards lie higher ones, and at last one without frames on the heap
     at = cframe.previous;
   }
+}
+
+/// Where frames belong is known when the one on the C stack around them was met; those that have none are
+/// left out.
+void follow_frames(Address frame, PythonChain& chain) {
+  constexpr unsigned char kOnCStack = 3;  // _frameowner: this, and later ones, have no function
+  Window window;
+  Address entry = 0;
+  std::uint32_t placed = 0;
+  constexpr int kMost = 8192;  // of a deep recursion, and of a chain that was being changed
+  for (int i = 0; i < kMost && frame != 0; ++i) {
+    InterpreterFrame read;
+    if (!window.frame(frame, read)) break;
+    if (read.end >= kOnCStack) {
+      if (frame <= entry) break;  // outwards lie higher ones
+      entry = frame;
+      while (placed < chain.count) chain.frames[placed++].at = entry;
+      if (chain.count == PythonFrames::kMax) break;
+    } else if (chain.count < PythonFrames::kMax) {
+      add_frame(chain, 0, read);
+    }
+    frame = read.previous;
+  }
+  chain.count = placed;
 }
 
 /// Reads one place for each of some frames, `size_of(i)` bytes at `place_of(i)`, into `to`, one behind the
@@ -98,13 +142,14 @@ void identify(PythonChain& chain) {
   char ends[PythonFrames::kMax * kEnd];
   const auto size_of_end = [&](std::uint32_t i) { return lengths[i] < kEnd ? lengths[i] : kEnd; };
   std::uint32_t known = read_each(
-      chain.count, of, [&](std::uint32_t i) { return chain.frames[i].code + kCodeFile; },
+      chain.count, of, [&](std::uint32_t i) { return chain.frames[i].code + layout.code_file; },
       [](std::uint32_t) { return sizeof(Identity); });
   known = read_each(
       known, lengths, [&](std::uint32_t i) { return of[i].file + kObjectSize; },
       [](std::uint32_t) { return sizeof(std::uint64_t); });
   known = read_each(
-      known, ends, [&](std::uint32_t i) { return of[i].file + kAsciiText + lengths[i] - size_of_end(i); },
+      known, ends,
+      [&](std::uint32_t i) { return of[i].file + layout.ascii_text + lengths[i] - size_of_end(i); },
       size_of_end);
   const char* end = ends;
   for (std::uint32_t i = 0; i < known; ++i) {
@@ -121,19 +166,27 @@ bool is_same(const PythonFrame& a, const PythonFrame& b) {
          a.identity != 0;
 }
 
+/// The layout of the interpreter that the program was linked with; false where there is none that is known.
+bool find_layout_here() {
+  const auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
+  if (version == nullptr) return false;
+  const auto* published = static_cast<const Published*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
+  Published read;
+  const bool whole = published != nullptr && copy_value(reinterpret_cast<Address>(published), read);
+  return find_layout(*version, whole ? &read : nullptr, layout);
+}
+
 }  // namespace
 
 void find_python() {
   const auto address = [](const char* name) { return reinterpret_cast<Address>(dlsym(RTLD_DEFAULT, name)); };
-  const auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
-  if (version != nullptr && *version >= kOldest && *version < kNext) {
-    const Types types{.code = address("PyCode_Type"),
-                      .string = address("PyUnicode_Type"),
-                      .bytes = address("PyBytes_Type")};
+  if (find_layout_here()) {
+    types = {.code = address("PyCode_Type"),
+             .string = address("PyUnicode_Type"),
+             .bytes = address("PyBytes_Type")};
     void* state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     if (types.code != 0 && types.string != 0 && types.bytes != 0)
       thread_state = reinterpret_cast<ThreadState>(state);
-    know_types(types);
   }
   dlerror();  // what was not found is no error of the program's
 }
@@ -146,7 +199,13 @@ void read_python_chain(PythonChain& chain) {
   chain.count = 0;
   const void* state = thread_state();
   if (state == nullptr) return;
-  find_frames(reinterpret_cast<Address>(state), chain);
+  Address inner = 0;
+  if (!copy_value(reinterpret_cast<Address>(state) + layout.state_inner, inner)) return;
+  if (layout.cframes) {
+    follow_cframes(inner, chain);
+  } else {
+    follow_frames(inner, chain);
+  }
   if (chain.count != 0) identify(chain);
 }
 

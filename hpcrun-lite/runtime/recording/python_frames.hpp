@@ -2,7 +2,7 @@
 
 #include "runtime/state/thread.hpp"
 
-// The Python functions on a thread's stack, where CPython 3.11 runs: each stands in call paths above the C
+// The Python functions on a thread's stack, where CPython runs: each stands in call paths above the C
 // function that executes it, with its line (docs/python-programs.md).
 namespace culprit::runtime {
 

@@ -14,7 +14,28 @@
 namespace culprit::runtime::python {
 namespace {
 
-constinit Types types = {};
+/// What a code object says.
+struct Code {
+  Address type, file, name, qualified, lines;
+  std::int32_t first_line;
+};
+
+bool read_code(Address object, Code& code) {
+  // One read: its members lie near each other, from the type to co_linetable.
+  char bytes[kCodeBytes];
+  constexpr std::size_t kTexts = 4 * sizeof(Address);
+  const std::size_t size = layout.code_file + kTexts - kObjectType;
+  const auto take = [&](Address place, void* to, std::size_t length) {
+    memcpy(to, bytes + (place - kObjectType), length);
+  };
+  if (copy_place(object + kObjectType, bytes, size) != size) return false;
+  take(kObjectType, &code.type, sizeof code.type);
+  take(layout.code_first_line, &code.first_line, sizeof code.first_line);
+  take(layout.code_file, &code.file, kTexts);
+  // What stands between a class and its __init__ from 3.12 on has one string for all.
+  const bool of_program = code.file != code.name;
+  return code.type == types.code && code.first_line >= 0 && of_program;
+}
 
 /// A Python function that was met.
 struct Function {
@@ -79,7 +100,7 @@ bool add_string(Text<Size>& to, Address object) {
   unsigned char bytes[kMost];
   const auto length = static_cast<std::size_t>(head.length);
   const std::size_t size = length * width < kMost ? length * width : kMost / width * width;
-  const Address text = object + ((state & kAscii) != 0 ? kAsciiText : kCompactText);
+  const Address text = object + ((state & kAscii) != 0 ? layout.ascii_text : layout.compact_text);
   // Of a long one its end: that of a file's name says more than its beginning.
   if (copy_place(text + length * width - size, bytes, size) != size) return false;
   if (size < length * width) to.add("...");
@@ -139,8 +160,7 @@ bool may_have_name(std::uint64_t hash) {
 Function* function_of(const PythonFrame& frame, Function& other) {
   const Address address = frame.code;
   Code code;
-  if (!copy_value(address + kObjectType, code) || code.type != types.code || code.first_line < 0)
-    return nullptr;
+  if (!read_code(address, code)) return nullptr;
   const std::size_t first = (address >> 4) * kSpread >> 53;
   for (std::size_t i = 0; i < kProbes; ++i) {
     Function& function = functions[(first + i) % kFunctions];
@@ -242,10 +262,6 @@ std::uint32_t line_of(const Function& function, std::uint64_t unit) {
 
 }  // namespace
 
-void know_types(const Types& of) {
-  types = of;
-}
-
 bool describe(PythonFrame& frame) {
   Function other{};
   Function* function = function_of(frame, other);
@@ -253,7 +269,7 @@ bool describe(PythonFrame& frame) {
   frame.module = module_of_name(function->module, function->hash, function->text);
   if (frame.module == cct::kNoModule) return false;
   constexpr Address kUnit = 2;
-  const Address begin = frame.code + kCodeInstructions;
+  const Address begin = frame.code + layout.code_instructions;
   frame.line = function == &further        ? 1
                : frame.instruction < begin ? function->first_line  // it has not begun
                                            : line_of(*function, (frame.instruction - begin) / kUnit);

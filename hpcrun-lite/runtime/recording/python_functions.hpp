@@ -6,9 +6,6 @@
 // The Python functions that were met: their names, and their lines.
 namespace culprit::runtime::python {
 
-/// For find_python(), once.
-void know_types(const Types& types);
-
 /// Finds out `frame.module` and `frame.line`; false where its code object is none, or the measurement has no
 /// room for its function. Async-signal-safe; two system calls for a function that is known.
 bool describe(PythonFrame& frame);

@@ -3,49 +3,55 @@
 #include <cstddef>
 #include <cstdint>
 
-// Where the members of CPython 3.11's objects lie that say which functions run, by its headers
-// (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h); other versions differ.
+// Where the members of CPython's objects lie that say which functions run. Versions differ: those of 3.11 are
+// known from its headers (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h); later ones publish
+// them for profilers (internal/pycore_runtime.h, pycore_debug_offsets.h).
 namespace culprit::runtime::python {
 
 using Address = std::uintptr_t;
 
-inline constexpr unsigned long kOldest = 0x030B00F0,
-                               kNext = 0x030C0000;  ///< 3.11.0, and what comes after 3.11
-inline constexpr Address kStateCFrame = 56;         ///< PyThreadState: cframe
+/// Members that every version has at the same place: those of PyVarObject, PyASCIIObject and PyBytesObject.
+inline constexpr Address kObjectType = 8, kObjectSize = 16, kStringState = 32, kBytesText = 32;
 
-/// _PyCFrame from current_frame on.
+/// 3.11 keeps a _PyCFrame, with the innermost frame, for each of its C functions that interpret code.
 struct CFrame {
   Address current, previous;
 };
 inline constexpr Address kCFrameCurrent = 8;
 
-/// _PyInterpreterFrame from f_code to is_entry.
-struct InterpreterFrame {
-  Address code, object, previous, instruction;
-  int stack_top;
-  unsigned char is_entry;
-};
-inline constexpr Address kFrameCode = 32;
-static_assert(offsetof(InterpreterFrame, is_entry) == 68 - kFrameCode);
+/// From a code object's type to its co_linetable no version has more bytes.
+inline constexpr std::size_t kCodeBytes = 256;
 
-/// PyCodeObject, of which some members matter; and PyASCIIObject, PyBytesObject.
-inline constexpr Address kObjectType = 8, kObjectSize = 16;
-inline constexpr Address kCodeFirstLine = 72, kCodeFile = 112, kCodeInstructions = 184;
-inline constexpr Address kStringState = 32, kAsciiText = 48, kCompactText = 72, kBytesText = 32;
-
-/// A code object from its type to co_linetable.
-struct Code {
-  Address type;
-  char others[kCodeFirstLine - kObjectType - sizeof(Address)];
-  std::int32_t first_line;
-  std::int32_t numbers[5];
-  Address places, kinds, file, name, qualified, lines;
+/// Members that differ.
+struct Layout {
+  bool cframes;         ///< 3.11: PyThreadState leads to a _PyCFrame; later to the innermost frame
+  Address state_inner;  ///< PyThreadState: cframe, or current_frame
+  Address frame_code, frame_previous, frame_instruction;  ///< _PyInterpreterFrame
+  Address
+      frame_end;  ///< one byte: is_entry in 3.11, that this frame is the outermost of its C function; owner
+  Address code_first_line, code_file, code_instructions;  ///< PyCodeObject; co_name, co_qualname and
+                                                          ///< co_linetable follow co_filename
+  Address ascii_text, compact_text;                       ///< behind PyASCIIObject, PyCompactUnicodeObject
 };
-static_assert(offsetof(Code, file) == kCodeFile - kObjectType);
 
 /// The types of objects that are believed to be such, by their addresses in this process.
 struct Types {
   Address code, string, bytes;
 };
+
+/// Of this process's interpreter: set once, before any thread is sampled.
+extern Layout layout;
+extern Types types;
+
+/// What later versions publish (_PyRuntime): a word that says so, their version, whether they have no global
+/// lock, and numbers; as many as are looked at.
+struct Published {
+  char cookie[8];
+  std::uint64_t version, without_lock, numbers[78];
+};
+
+/// The layout of the interpreter of this version (Py_Version). `published`: null where it publishes nothing.
+/// False: it is none that is known.
+bool find_layout(unsigned long version, const Published* published, Layout& found);
 
 }  // namespace culprit::runtime::python
