@@ -172,7 +172,7 @@ class Slurm(harness.Workspace):
     def test_a_measured_script(self):
         """What it starts are runs of their own."""
         script = self.here / "inner.sh"
-        script.write_text(f"#!/bin/bash\nsrun {INTERFACES['openmpi']} {traffic('openmpi')}\nmpirun.openmpi {traffic('openmpi')}\n")
+        script.write_text(f"#!/bin/bash\nset -e\nsrun {INTERFACES['openmpi']} {traffic('openmpi')}\nmpirun.openmpi {traffic('openmpi')}\n")
         script.chmod(0o755)
         self.batch(TWO_NODES, (harness.HPCRUN, "-o", "run", script))
         runs = sorted(self.here.glob("run-*"))
