@@ -16,55 +16,20 @@ import tempfile
 import time
 import unittest
 
+from terminal import PATIENCE, Terminal
+
 MAKE, VIEWER, SCRATCH = (pathlib.Path(argument) for argument in sys.argv[1:4])
 EXPECTED = pathlib.Path(__file__).resolve().parent / "browser"
 RENEW = bool(os.environ.get("CULPRIT_RENEW_CAPTURES"))
-PATIENCE = 180  # seconds until a screen must be there; the machine may be busy
 
 
-class Terminal:
-    """A tmux server of its own with one window."""
+class Window(Terminal):
+    """The browser of `folder`/run.db, unless something else is to run."""
 
     def __init__(self, folder, width=80, height=24, command=None, **environment):
         self.folder = folder
-        self.socket = folder / f"tmux.{time.monotonic_ns()}"
-        variables = dict(os.environ, XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8", TERM="xterm-256color", PS1="$ ")
-        for name in ("NO_COLOR", "COLORFGBG", "TMUX"):
-            variables.pop(name, None)
-        variables.update(environment)
-        self.environment = variables
-        command = command or f"{VIEWER} {folder}/run.db; echo ended $?; stty -a | grep -o ' -*icanon'; sleep 1000"
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, command, ";",
-                  "set-option", "-g", "status", "off")
-
-    def tmux(self, *words):
-        done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, env=self.environment)
-        if done.returncode != 0:
-            raise AssertionError(f"tmux {words}: {done.stderr}")
-        return done.stdout
-
-    def keys(self, *names):
-        self.tmux("send-keys", *names)
-
-    def capture(self, *options):
-        text = self.tmux("capture-pane", "-p", *options)
-        return "\n".join(line.rstrip() for line in text.rstrip("\n").split("\n")) + "\n"
-
-    def wait_for(self, text):
-        end = time.monotonic() + PATIENCE
-        while text not in (shown := self.capture()):
-            if time.monotonic() > end:
-                raise AssertionError(f"'{text}' did not appear:\n{shown}")
-            time.sleep(0.05)
-        return shown
-
-    def settled(self):
-        """The screen when it no longer changes."""
-        before = None
-        while before != (shown := self.capture()):
-            before = shown
-            time.sleep(0.5)
-        return shown
+        browser = f"{VIEWER} {folder}/run.db; echo ended $?; stty -a | grep -o ' -*icanon'; sleep 1000"
+        super().__init__(folder, command or browser, width, height, **environment)
 
     def is_as_expected(self, name):
         file = EXPECTED / f"{name}.txt"
@@ -73,15 +38,11 @@ class Terminal:
             file.write_text(self.settled())
             return
         expected = file.read_text()
-        end = time.monotonic() + PATIENCE
-        while (shown := self.capture()) != expected:
-            if time.monotonic() > end:
-                difference = difflib.unified_diff(expected.splitlines(), shown.splitlines(), str(file), "shown", lineterm="")
-                raise AssertionError("\n".join(difference))
-            time.sleep(0.05)
-
-    def close(self):
-        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, env=self.environment)
+        try:
+            self.until(lambda shown: shown == expected, name)
+        except AssertionError:
+            difference = difflib.unified_diff(expected.splitlines(), self.capture().splitlines(), str(file), "shown", lineterm="")
+            raise AssertionError("\n".join(difference)) from None
 
 
 class Browser(unittest.TestCase):
@@ -92,7 +53,7 @@ class Browser(unittest.TestCase):
         subprocess.run([MAKE, self.folder / "run.db", self.folder / "after.db"], check=True)
 
     def terminal(self, *arguments, **options):
-        made = Terminal(self.folder, *arguments, **options)
+        made = Window(self.folder, *arguments, **options)
         self.addCleanup(made.close)
         return made
 

@@ -12,36 +12,12 @@ import time
 import unittest
 
 import harness
+from terminal import Terminal
 
 RANKS = 4
 LIFE = 400  # seconds after which the program ends itself, if the test does not end it before
 PATIENCE = 300  # seconds until something must be there; the machine may be busy
 EXTRA = re.compile(r"rank 3 (works|has no processor) in assemble at slow_rank\.c:\d+")
-
-
-class Terminal:
-    """A tmux server of its own with one window."""
-
-    def __init__(self, folder, width, height, command):
-        self.socket = pathlib.Path(folder) / f"tmux.{time.monotonic_ns()}"
-        self.environment = dict(harness.ENVIRONMENT, TERM="xterm-256color", XDG_STATE_HOME=str(folder))
-        self.environment.pop("TMUX", None)
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, command, ";", "set-option", "-g", "status", "off")
-
-    def tmux(self, *words):
-        command = ["tmux", "-S", str(self.socket), *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, env=self.environment, check=True).stdout
-
-    def wait_for(self, *texts):
-        end = time.monotonic() + PATIENCE
-        while not all(text in (shown := self.tmux("capture-pane", "-p")) for text in texts):
-            if time.monotonic() > end:
-                raise AssertionError(f"{texts} did not appear:\n{shown}")
-            time.sleep(0.1)
-        return shown
-
-    def close(self):
-        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, env=self.environment)
 
 
 class Follow(harness.Workspace):
@@ -175,21 +151,21 @@ class Follow(harness.Workspace):
         self.addCleanup(lambda: subprocess.run(["rm", "-rf", folder]))
         for width, height in ((80, 24), (200, 60)):
             with self.subTest(width=width):
-                terminal = Terminal(folder, width, height,
-                                    f"cd {self.here}; {harness.VIEWER} run --follow --every 0.5; echo ended $?; sleep 1000")
+                command = f"cd {self.here}; {harness.VIEWER} run --follow --every 0.5; echo ended $?; sleep 1000"
+                terminal = Terminal(folder, command, width, height)
                 self.addCleanup(terminal.close)
                 terminal.wait_for("Run so far:", "RANKS", "rank 3", "assemble at slow_rank.c", "CALL PATHS")
-                terminal.tmux("send-keys", "i")
+                terminal.keys("i")
                 terminal.wait_for("hottest of the run first")
-                terminal.tmux("send-keys", "Space")
+                terminal.keys("Space")
                 terminal.wait_for("HELD")
-                terminal.tmux("send-keys", "?")
+                terminal.keys("?")
                 terminal.wait_for("these keys")
-                terminal.tmux("send-keys", "x")
+                terminal.keys("x")
                 if height == 60:
                     self.end()  # the run ends: the browser goes on
                     terminal.wait_for("run.db")
-                terminal.tmux("send-keys", "q")
+                terminal.keys("q")
                 terminal.wait_for("ended 0")
                 terminal.close()
 

@@ -66,7 +66,7 @@ fs::path place_for_spills(const Invocation& invocation) {
 
 TimeLineRequest time_lines_of(const Invocation& invocation, std::string_view format) {
   return {.given = invocation.database,
-          .format = format,
+          .purpose = "export: " + std::string(format),
           .directory = place_for_spills(invocation),
           .quiet = invocation.quiet};
 }

@@ -21,7 +21,7 @@ using database::ContextId;
 using database::ContextKind;
 
 [[noreturn]] void refuse(const TimeLineRequest& request, const std::string& what, const std::string& why) {
-  throw CommandError("export: " + std::string(request.format) + ": " + what + ": " + why);
+  throw CommandError(request.purpose + ": " + what + ": " + why);
 }
 
 /// The measurement: what was given, or the directory beside a database that is called like it, without `.db`.
@@ -69,7 +69,7 @@ enum class Outcome : std::uint8_t { done, no_lines, other_paths };
 /// All but what `work` does; `loops`: whether merging looks for them.
 Outcome replay_lines(const views::Source& source, const TimeLineRequest& request, const fs::path& measurement,
                      bool loops, const std::function<void(const RunLines&)>& work) {
-  ProgressLine line("reading", request.quiet);
+  ProgressLine line("reading", request.quiet || request.on_screen);
   Outcome outcome = Outcome::done;
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
     merge::Replay replay(
@@ -95,6 +95,7 @@ Outcome replay_lines(const views::Source& source, const TimeLineRequest& request
     if (outcome != Outcome::done) return;
     work(RunLines(experiment, replay,
                   [&](std::uint64_t done, std::uint64_t total) { line.update("time line", done, total); }));
+    if (request.on_screen) return;
     for (const std::string& problem : replay.problems()) print::complain("viewer-cli", problem);
   });
   return outcome;

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 // The time lines of a run for exports. A database keeps sums; the single events are in the measurement that
@@ -18,9 +17,10 @@ namespace culprit::viewer {
 
 struct TimeLineRequest {
   std::string given;                ///< the database or measurement directory on the command line
-  std::string_view format;          ///< of the export, for messages
+  std::string purpose;              ///< for messages: `export: otf2`
   std::filesystem::path directory;  ///< where what does not fit into memory goes
   bool quiet = false;               ///< no progress
+  bool on_screen = false;           ///< of the browser, where nothing else may be written
   bool arrows = false;              ///< from causes to waits
   bool required = true;             ///< a run without time lines is an error
 };

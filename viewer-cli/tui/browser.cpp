@@ -71,7 +71,9 @@ void Browser::compare(OtherRun other) {
 }
 
 bool Browser::busy() const {
-  return task_.ready() == nullptr || workspace_.selecting() || (comparison_ && comparison_->forming());
+  const bool pane_is = std::ranges::any_of(panes_, [](const auto& pane) { return pane->busy(); });
+  return pane_is || task_.ready() == nullptr || workspace_.selecting() ||
+         (comparison_ && comparison_->forming());
 }
 
 void Browser::ask_other_run() {

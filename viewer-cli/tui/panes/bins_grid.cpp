@@ -19,8 +19,6 @@ using database::TimeMap;
 using database::Variation;
 using Kind = TimeChoice::Kind;
 
-constexpr std::size_t kLongestCode = 48;  // columns for the name of what the cursor is on
-
 /// Bins of time.
 class Bins : public TimeGrid {
  public:
@@ -135,7 +133,7 @@ class Code final : public Bins {
     std::vector<std::string> names;
     const auto number_of = [&](database::ContextId context) {
       if (known[context] != kUnknown) return known[context];
-      const std::string name = name_at(context);
+      const std::string name = code_name(context);
       const auto [number, added] = numbers.try_emplace(name, static_cast<std::uint32_t>(names.size()));
       if (added) {
         names.push_back(name);
@@ -157,6 +155,19 @@ class Code final : public Bins {
   }
 
   [[nodiscard]] std::vector<std::string> legend() const override { return legend_; }
+  [[nodiscard]] std::uint64_t part_of(database::ContextId context) const override {
+    const auto found = part_of_name_.find(code_name(context));
+    const std::uint64_t others = legend_.size() == kParts ? kParts : 0;
+    return found == part_of_name_.end() ? others : found->second + 1;
+  }
+
+  [[nodiscard]] std::string code_name(database::ContextId context) const override {
+    const bool call = (experiment().contexts[context].flags & database::kFrontier) != 0;
+    const database::ContextId scope = call ? context : users_scope(experiment(), context);
+    const database::ContextId procedure = call ? context : enclosing_procedure(experiment(), scope);
+    if (procedure == database::kNone) return "other code";
+    return without_parameters(label(views::frame_of(experiment(), experiment().contexts[procedure])));
+  }
 
   [[nodiscard]] std::vector<std::uint64_t> cells(const Part& rows, const Part& columns, std::size_t lines,
                                                  std::size_t wide) const override {
@@ -197,19 +208,11 @@ class Code final : public Bins {
     const database::ContextId where = context(row, column);
     const std::string at = "at " + column_name(column, unicode) + ": ";
     return where == database::kNone ? at + "not sampled"
-                                    : at + shorten_name(name_at(where), kLongestCode, unicode);
+                                    : at + shorten_name(code_name(where), kLongestCode, unicode);
   }
 
  private:
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
-
-  [[nodiscard]] std::string name_at(database::ContextId context) const {
-    const bool call = (experiment().contexts[context].flags & database::kFrontier) != 0;
-    const database::ContextId scope = call ? context : users_scope(experiment(), context);
-    const database::ContextId procedure = call ? context : enclosing_procedure(experiment(), scope);
-    if (procedure == database::kNone) return "other code";
-    return without_parameters(label(views::frame_of(experiment(), experiment().contexts[procedure])));
-  }
 
   /// Those with most bins get parts of their own, the others the last one together.
   void name_parts(std::vector<std::pair<std::uint64_t, std::uint32_t>> bins,
@@ -227,6 +230,7 @@ class Code final : public Bins {
     } else if (names.size() > kParts) {
       legend_.emplace_back("other code");
     }
+    for (std::size_t name = 0; name < names.size(); ++name) part_of_name_[names[name]] = part_of[name];
     for (std::vector<std::uint32_t>& row : parts_) {
       for (std::uint32_t& part : row) {
         if (part != kUnknown) part = part_of[part];
@@ -236,6 +240,7 @@ class Code final : public Bins {
 
   std::vector<std::vector<std::uint32_t>> parts_;  ///< by row and bin
   std::vector<std::string> legend_;
+  std::map<std::string, std::uint32_t> part_of_name_;  ///< its index in legend_
 };
 
 }  // namespace

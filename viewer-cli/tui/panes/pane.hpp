@@ -28,6 +28,8 @@ class Pane {
   [[nodiscard]] virtual std::string status() const { return {}; }
   /// Goes on with what takes long, for a few milliseconds; true: there is more.
   virtual bool work() { return false; }
+  /// Whether another thread reads or forms something that nobody waits for at the end.
+  [[nodiscard]] virtual bool busy() const { return false; }
   /// The columns or the selection of ranks changed.
   virtual void figures_changed() {}
   /// The pane comes to the front.

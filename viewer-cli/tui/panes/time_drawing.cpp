@@ -38,14 +38,17 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
     draw_missing(canvas, area);
     return;
   }
-  const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
-  canvas.write(area.row, area.column, title, Tone::heading, area.width);
   constexpr int kAbove = 1;
   const int below = grid_->further_axis().empty() ? 3 : 4;
   const std::size_t ranks = grid_->rows();
   const std::size_t segments = grid_->columns();
   ranks_.fit(ranks);
   segments_.fit(segments);
+  if (near_ != nullptr &&
+      near_->want({ranks_.first, ranks_.shown(ranks)}, {segments_.first, segments_.shown(segments)}))
+    map_ = {};
+  const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
+  canvas.write(area.row, area.column, title, Tone::heading, area.width);
   const int room = std::max(area.height - kAbove - below, 1);
   const auto shown =
       static_cast<int>(std::min<std::size_t>(ranks_.shown(ranks), static_cast<std::size_t>(room)));

@@ -12,6 +12,9 @@
 
 namespace culprit::viewer::tui {
 
+/// Columns for the name of the code that the cursor is on.
+inline constexpr std::size_t kLongestCode = 48;
+
 /// What a map of ranks over time shows.
 struct TimeChoice {
   enum class Kind : std::uint8_t {
@@ -70,6 +73,13 @@ class TimeGrid {
   }
   /// What the parts are, most bins first, at most kParts; empty where cells are amounts.
   [[nodiscard]] virtual std::vector<std::string> legend() const { return {}; }
+  /// Where there is a legend: the part that code is of, from 1 on; 0: none. And what it is called.
+  [[nodiscard]] virtual std::uint64_t part_of(database::ContextId /*context*/) const { return 0; }
+  [[nodiscard]] virtual std::string code_name(database::ContextId /*context*/) const { return {}; }
+  /// Of the columns of one cell the cursor goes to the one with most.
+  [[nodiscard]] virtual std::uint64_t weight(std::size_t row, std::size_t column) const {
+    return at(row, column);
+  }
 
   /// How much of the most there can be, 0 to 1.
   [[nodiscard]] double level(std::uint64_t ns) const {

@@ -54,6 +54,7 @@ void TimePane::show(const TimeChoice& choice) {
   const auto kind = [this] {
     return grid_ ? std::pair(grid_->columns(), grid_->axis()) : std::pair(std::size_t{0}, std::string());
   };
+  go_far();
   const auto before = kind();
   grid_.reset();  // large ones are not kept beside each other
   choice_ = choice;
@@ -62,6 +63,75 @@ void TimePane::show(const TimeChoice& choice) {
   // The place is kept among maps of the same columns.
   if (kind() != before) segments_ = {};
   ranks_.fit(grid_->rows());
+}
+
+/// To the next column, and past a call that is wider.
+void TimePane::move_in_time(bool forward) {
+  const std::size_t columns = grid_->columns();
+  const std::size_t call =
+      near_ == nullptr ? segments_.cursor : near_->beside(ranks_.cursor, segments_.cursor, forward);
+  move(segments_, columns, map_.wide, forward,
+       [&](std::size_t column) { return grid_->weight(ranks_.cursor, column); });
+  if (near_ == nullptr) return;
+  segments_.cursor = forward ? std::max(segments_.cursor, call) : std::min(segments_.cursor, call);
+  segments_.fit(columns);
+}
+
+/// Around the cursor.
+void TimePane::zoom(bool in) {
+  constexpr std::size_t kFew = 16;  // bins: these and fewer are shown call by call
+  if (in && choice_.kind == TimeChoice::Kind::code && near_ == nullptr &&
+      segments_.shown(grid_->columns()) <= kFew)
+    come_near();
+  ranks_.zoom(in, grid_->rows());
+  segments_.zoom(in, grid_->columns());
+  if (near_ != nullptr && segments_.shown(grid_->columns()) > kFew << near_->shift()) go_far();
+}
+
+void TimePane::come_near() {
+  if (!calls_) calls_ = std::make_unique<SingleCalls>(workspace_.source(), workspace_.database());
+  const std::size_t shown = segments_.shown(grid_->columns());
+  auto calls = std::make_unique<CallsGrid>(workspace_.experiment(), std::move(grid_), *calls_);
+  near_ = calls.get();
+  grid_ = std::move(calls);
+  const unsigned shift = near_->shift();
+  const std::size_t half = (std::size_t{1} << shift) / 2;
+  segments_ = {.first = segments_.first << shift,
+               .count = shown << shift,
+               .cursor = (segments_.cursor << shift) + half};
+  map_ = {};
+}
+
+void TimePane::go_far() {
+  if (near_ == nullptr) return;
+  const unsigned shift = near_->shift();
+  grid_ = near_->take_bins();
+  near_ = nullptr;
+  segments_ = {.first = segments_.first >> shift,
+               .count = segments_.count >> shift,
+               .cursor = segments_.cursor >> shift};
+  segments_.fit(grid_->columns());
+  map_ = {};
+}
+
+void TimePane::go_to_whom_it_waited_for() {
+  const auto place = near_ == nullptr ? std::nullopt : near_->waited_for(ranks_.cursor, segments_.cursor);
+  if (!place) {
+    host_.notify(near_ == nullptr
+                     ? "Zoom in (+) on the map of code (m): single calls show whom they waited for"
+                     : "This waited for no rank that is known");
+    return;
+  }
+  ranks_.cursor = place->row;
+  segments_.cursor = place->column;
+  ranks_.fit(grid_->rows());
+  segments_.fit(grid_->columns());
+}
+
+/// Once more when all was read, so that it is drawn.
+bool TimePane::work() {
+  const bool reading = near_ != nullptr && calls_->reading();
+  return std::exchange(was_reading_, reading) || reading;
 }
 
 void TimePane::next_choice(bool backwards) {
@@ -118,8 +188,7 @@ bool TimePane::handle(const Event& given) {
   switch (event.key) {
     case Key::left:
     case Key::right:
-      move(segments_, segments, map_.wide, event.key == Key::right,
-           [&](std::size_t column) { return grid_->at(ranks_.cursor, column); });
+      move_in_time(event.key == Key::right);
       return true;
     case Key::up:
     case Key::wheel_up:
@@ -158,10 +227,13 @@ bool TimePane::change(char32_t letter) {
     case U'+':
     case U'=':
     case U'-':
-      ranks_.zoom(letter != U'-', ranks);
-      segments_.zoom(letter != U'-', grid_->columns());
+      zoom(letter != U'-');
+      return true;
+    case U'p':
+      go_to_whom_it_waited_for();
       return true;
     case U'0':
+      go_far();
       ranks_.count = segments_.count = 0;
       ranks_.fit(ranks);
       segments_.fit(grid_->columns());
@@ -214,6 +286,10 @@ void TimePane::follow() {
 }
 
 std::vector<Hint> TimePane::hints() const {
+  if (near_ != nullptr) {
+    return {{"arrows", "cursor"},     {"+ -", "zoom"}, {"0", "all"},    {"p", "whom it waited for"},
+            {"Enter", "to the code"}, {"B", "back"},   {"e", "explain"}};
+  }
   return {{"arrows", "cursor"},     {"+ -", "zoom"},       {"0", "all"},
           {"Enter", "to the code"}, {"m", "what to show"}, {"<>", "next"},
           {"v", "finer"},           {"B", "back"},         {"e", "explain"}};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tui/panes/calls_grid.hpp"
 #include "tui/panes/pane.hpp"
 #include "tui/panes/time_grid.hpp"
 #include "tui/state/findings.hpp"
@@ -16,7 +17,7 @@ namespace culprit::viewer::tui {
 /// How long each iteration (or invocation) took outside MPI, where ranks waited or were in MPI, or in which
 /// code they were: a row of bars for each rank, time to the right. A bar is the mean of what shares its
 /// column; where ranks share a line, of the rank with the largest mean, so that none that is unusual
-/// vanishes.
+/// vanishes. The map of code, looked at from near, shows single calls.
 class TimePane final : public Pane {
  public:
   /// `findings` must outlive this: until they are formed, there is nothing to show.
@@ -29,6 +30,8 @@ class TimePane final : public Pane {
   [[nodiscard]] std::string status() const override;
   [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
+  bool work() override;
+  [[nodiscard]] bool busy() const override { return calls_ && calls_->reading(); }
 
   /// Puts the cursor on a rank and a segment.
   void point_at(const Target& target);
@@ -40,6 +43,11 @@ class TimePane final : public Pane {
   void next_choice(bool backwards);
   void ask_choice();
   void finer();
+  void move_in_time(bool forward);
+  void zoom(bool in);
+  void come_near();
+  void go_far();
+  void go_to_whom_it_waited_for();
   bool change(char32_t letter);
   bool click(const Event& event);
   void follow();
@@ -68,7 +76,10 @@ class TimePane final : public Pane {
   const FindingsTask& findings_;
   std::size_t finer_ = 0;  ///< which level of iterations
   TimeChoice choice_;
-  std::unique_ptr<TimeGrid> grid_;   ///< made when it is first looked at
+  std::unique_ptr<SingleCalls> calls_;  ///< made when they are first looked at
+  std::unique_ptr<TimeGrid> grid_;      ///< likewise
+  CallsGrid* near_ = nullptr;           ///< grid_, where it is that of single calls
+  bool was_reading_ = false;
   std::vector<std::string> legend_;  ///< of grid_
   Window ranks_, segments_;
   Map map_;

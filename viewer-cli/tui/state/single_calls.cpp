@@ -1,0 +1,269 @@
+#include "tui/state/single_calls.hpp"
+
+#include "export/time_lines.hpp"
+#include "merge/replay.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <utility>
+
+namespace culprit::viewer::tui {
+namespace {
+
+using measurement::trace::Operation;
+using measurement::trace::OperationKind;
+
+constexpr std::size_t kMostStretches = 400'000;  // a key has 50 ms to draw them
+constexpr std::chrono::milliseconds kPatience{5};
+
+bool is_message(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::send:
+    case OperationKind::send_synchronous:
+    case OperationKind::send_buffered:
+    case OperationKind::receive:
+    case OperationKind::receive_matched:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A time line as stretches, one behind the other, within a part of the run.
+class Collector final : public merge::LineEvents {
+ public:
+  Collector(merge::Replay& replay, std::size_t line, std::uint64_t origin_ns, const CallsWanted& wanted,
+            std::size_t most, std::vector<Stretch>& stretches)
+      : replay_(replay),
+        line_(line),
+        origin_(origin_ns),
+        wanted_(wanted),
+        most_(most),
+        stretches_(stretches) {}
+
+  /// Whether there were more than may be kept.
+  [[nodiscard]] bool cut() const { return cut_; }
+
+  void enter(std::uint64_t ns, database::ContextId frame) override {
+    end_stretch(ns);
+    scopes_.push_back(frame);
+  }
+  void leave(std::uint64_t ns, database::ContextId /*frame*/) override {
+    end_stretch(ns);
+    if (!scopes_.empty()) scopes_.pop_back();
+  }
+  void enter_call(std::uint64_t ns, const merge::LineCall& call,
+                  std::span<const std::uint64_t> /*arrows*/) override {
+    end_stretch(ns);
+    calls_.push_back({.context = call.context, .call = true});
+  }
+  void leave_call(std::uint64_t ns, const merge::LineCall& call) override {
+    if (calls_.empty()) return;
+    add_wait(calls_.back(), call);
+    end_stretch(ns);
+    calls_.pop_back();
+  }
+  void begin_wait(std::uint64_t /*ns*/, const merge::LineWait& wait) override {
+    if (!wait.continued) wait_ = wait;
+  }
+  void end_wait(std::uint64_t /*ns*/, const merge::LineWait& /*wait*/) override {}
+  void begin_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
+                        std::span<const Operation> operations) override {
+    for (const Operation& operation : operations) {
+      if (operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched)
+        continue;  // what arrives is known where it is complete
+      add(operation);
+    }
+  }
+  void complete_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
+                           std::span<const Operation> operations) override {
+    for (const Operation& operation : operations) {
+      const bool arrived =
+          operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched;
+      if (arrived && !operation.cancelled) add(operation);
+    }
+  }
+
+ private:
+  /// Ends what the rank has been doing.
+  void end_stretch(std::uint64_t ns) {
+    const std::uint64_t now = ns > origin_ ? ns - origin_ : 0;
+    const std::uint64_t begin = std::exchange(last_, std::max(now, last_));
+    if (now <= begin || now <= wanted_.begin_ns || begin >= wanted_.end_ns) return;
+    if (stretches_.size() == most_) {
+      cut_ = true;
+      return;
+    }
+    Stretch next = calls_.empty() ? Stretch{} : calls_.back();
+    if (calls_.empty() && !scopes_.empty()) next.context = scopes_.back();
+    next.begin_ns = begin;
+    next.end_ns = now;
+    stretches_.push_back(next);
+  }
+
+  void add(const Operation& operation) {
+    if (calls_.empty() || operation.kind == OperationKind::iteration) return;
+    Stretch& call = calls_.back();
+    call.bytes += operation.bytes + operation.bytes_received;
+    if (!is_message(operation.kind)) return;
+    const std::int32_t partner = rank_of(operation);
+    call.partner = call.messages == 0 || call.partner == partner ? partner : -1;
+    ++call.messages;
+  }
+
+  /// In MPI_COMM_WORLD; -1: not known.
+  [[nodiscard]] std::int32_t rank_of(const Operation& operation) const {
+    const std::optional<std::size_t> group = replay_.group_of(line_, operation.context);
+    if (!group || operation.peer < 0) return -1;
+    const merge::MessageGroup& members = replay_.groups()[*group];
+    const bool inter = members.kind == measurement::trace::DefinitionKind::intercommunicator;
+    const std::vector<std::int32_t>& ranks = inter ? members.remote : members.members;
+    const auto peer = static_cast<std::size_t>(operation.peer);
+    return peer < ranks.size() ? ranks[peer] : -1;
+  }
+
+  /// The call's own wait, if the last one was.
+  void add_wait(Stretch& stretch, const merge::LineCall& call) const {
+    if (!wait_ || wait_->begin_ns < call.enter_ns || wait_->end_ns > call.exit_ns) return;
+    stretch.pattern = wait_->pattern;
+    stretch.waited_ns = wait_->end_ns - wait_->begin_ns;
+    stretch.waited_until_ns = wait_->end_ns > origin_ ? wait_->end_ns - origin_ : 0;
+    if (wait_->cause != database::kNone) stretch.waited_for = replay_.lines()[wait_->cause].rank;
+  }
+
+  merge::Replay& replay_;
+  std::size_t line_;
+  std::uint64_t origin_;
+  const CallsWanted& wanted_;
+  std::size_t most_;
+  std::vector<Stretch>& stretches_;
+  std::vector<database::ContextId> scopes_;
+  std::vector<Stretch> calls_;  // each within the one before: a series of polls has others within
+  std::optional<merge::LineWait> wait_;
+  std::uint64_t last_ = 0;
+  bool cut_ = false;
+};
+
+/// The first time line of a rank, which the time map shows; the number of lines where there is none.
+std::size_t line_of(const merge::Replay& replay, std::int32_t rank) {
+  const auto found = std::ranges::find(replay.lines(), rank, &merge::ReplayedLine::rank);
+  return static_cast<std::size_t>(found - replay.lines().begin());
+}
+
+}  // namespace
+
+bool CallsWanted::covers(const CallsWanted& other) const {
+  return begin_ns <= other.begin_ns && end_ns >= other.end_ns &&
+         std::ranges::all_of(
+             other.ranks, [&](std::int32_t rank) { return std::ranges::find(ranks, rank) != ranks.end(); });
+}
+
+SingleCalls::SingleCalls(const views::Source& source, std::string database) {
+  // Signals are the terminal's thread's business.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::thread([this, &source, path = std::move(database)] { run(source, path); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+SingleCalls::~SingleCalls() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SingleCalls::want(const CallsWanted& wanted) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (wanted_ && wanted_->serves(wanted)) return;
+    wanted_.reset();
+    if ((begun_ && begun_->serves(wanted)) || (read_ && read_->serves(wanted))) return;
+    const std::uint64_t length = wanted.end_ns - wanted.begin_ns;
+    // Where the last were too many, no more than is seen.
+    const std::uint64_t beside = read_ && read_->cut ? 0 : length;
+    wanted_ = CallsRead{.asked = wanted,
+                        .of = {.ranks = wanted.ranks,
+                               .begin_ns = wanted.begin_ns - std::min(beside, wanted.begin_ns),
+                               .end_ns = wanted.end_ns + beside},
+                        .lines = {},
+                        .cut = false};
+  }
+  changed_.notify_all();
+}
+
+std::shared_ptr<const CallsRead> SingleCalls::read() const {
+  const std::scoped_lock lock(mutex_);
+  return read_;
+}
+
+bool SingleCalls::reading() const {
+  std::unique_lock lock(mutex_);
+  const auto done = [this] { return !failure_.empty() || (!wanted_ && !begun_); };
+  return !changed_.wait_for(lock, kPatience, done);
+}
+
+std::string SingleCalls::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+std::optional<CallsRead> SingleCalls::next() {
+  std::unique_lock lock(mutex_);
+  begun_.reset();
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return ending_ || wanted_; });
+  if (ending_) return std::nullopt;
+  begun_ = std::exchange(wanted_, std::nullopt);
+  return begun_;
+}
+
+bool SingleCalls::superseded() const {
+  const std::scoped_lock lock(mutex_);
+  return ending_ || wanted_;
+}
+
+void SingleCalls::run(const views::Source& source, const std::string& database) {
+  std::string why;
+  try {
+    const TimeLineRequest request{
+        .given = database, .purpose = "single calls", .directory = {}, .on_screen = true};
+    with_time_lines(source, request, [&](const RunLines& lines) {
+      while (std::optional<CallsRead> wanted = next()) {
+        const auto read = std::make_shared<CallsRead>(*std::move(wanted));
+        if (!read_lines(lines, *read)) continue;
+        const std::scoped_lock lock(mutex_);
+        read_ = read;
+      }
+    });
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  const std::scoped_lock lock(mutex_);
+  failure_ = why.empty() ? "single calls: they cannot be read any more" : why;
+  changed_.notify_all();
+}
+
+bool SingleCalls::read_lines(const RunLines& lines, CallsRead& read) const {
+  const std::uint64_t origin = lines.experiment().trace().time_map.begin_ns;
+  std::size_t left = kMostStretches;
+  for (const std::int32_t rank : read.of.ranks) {
+    if (superseded()) return false;
+    std::vector<Stretch>& stretches = read.lines.emplace_back();
+    const std::size_t line = line_of(lines.replay(), rank);
+    if (line == lines.replay().lines().size()) continue;
+    Collector collector(lines.replay(), line, origin, read.of, left, stretches);
+    lines.run(line, collector);
+    left -= stretches.size();
+    read.cut = read.cut || collector.cut();
+  }
+  return true;
+}
+
+}  // namespace culprit::viewer::tui
