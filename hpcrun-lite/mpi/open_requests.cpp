@@ -95,6 +95,12 @@ void keep(MPI_Request request, const OpenRequest& open, Operation& operation) {
   remember_shared(key);
 }
 
+/// Whether the status is that of a persistent request which is inactive: the call that it was given to before
+/// failed.
+bool is_inactive(const OpenRequest& open, const MPI_Status& status) {
+  return open.persistent && is_receive(open.operation) && status.MPI_SOURCE == MPI_ANY_SOURCE;
+}
+
 /// What is complete now of an open request.
 Operation completed(const OpenRequest& open, const MPI_Status& status) {
   Operation operation = open.operation;
@@ -196,7 +202,7 @@ int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status
           one.active = false;
           return one.persistent || stays;
         });
-    if (!known || !open.active) break;
+    if (!known || !open.active || is_inactive(open, status)) break;
     operations[count++] = completed(open, status);
     before = open.operation.id - 1;
   } while (open.paired && count < kMostOfOneRequest);
