@@ -18,6 +18,7 @@ struct Receive {
   bool persistent;
   bool active;      ///< began, and is not counted yet
   bool cancelling;  ///< MPI_Cancel was called
+  bool has_status;  ///< else it brings what its limit is
 };
 // 96 000 at one time: ten times what programs are seen to have open, in 5 MB of which pages are used where
 // handles fall.
@@ -46,12 +47,13 @@ void lose() {
   lost.fetch_add(1, std::memory_order_relaxed);
 }
 
-void keep_receive(MPI_Request request, std::uint64_t limit, bool persistent) {
+void keep_receive(MPI_Request request, std::uint64_t limit, bool persistent, bool has_status) {
   const Receive receive{.number = next_number(),
                         .limit = limit,
                         .persistent = persistent,
                         .active = !persistent,
-                        .cancelling = false};
+                        .cancelling = false,
+                        .has_status = has_status};
   if (!receives.add(key_of(request), receive)) lose();
 }
 
@@ -81,7 +83,7 @@ void complete(MPI_Request request, std::uint64_t before, const MPI_Status& statu
   // The status of an inactive request: the call that it was given to before failed.
   if (receive.persistent && status.MPI_SOURCE == MPI_ANY_SOURCE) return;
   if (receive.cancelling && was_cancelled(status)) return;
-  add_message(*slot, 0, arrived_within(status, receive.limit));
+  add_message(*slot, 0, receive.has_status ? arrived_within(status, receive.limit) : receive.limit);
 }
 
 /// Of no use where there is no memory for what completing it takes.
@@ -116,12 +118,12 @@ std::uint64_t lost_requests() {
 void ReceiveBeginning::enter(const MatchedReceiveStart& facts) {
   of_nobody_ = *facts.message == message_of_nobody();
 }
-void ReceiveBeginning::keep(MPI_Request request, std::uint64_t limit) {
-  mpi::keep_receive(request, limit, false);
+void ReceiveBeginning::keep(MPI_Request request, std::uint64_t limit, bool has_status) {
+  mpi::keep_receive(request, limit, false, has_status);
 }
 
 void PersistentMaking::keep_receive(MPI_Request request) {
-  mpi::keep_receive(request, kNoLimit, true);
+  mpi::keep_receive(request, kNoLimit, true, true);
 }
 void PersistentMaking::keep_send(MPI_Request request, const Message& message) {
   keep_outgoing(request, {.sent = bytes_of(message),

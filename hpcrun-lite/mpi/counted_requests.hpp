@@ -51,8 +51,10 @@ class ReceiveBeginning {
     if (facts.received.peer != MPI_PROC_NULL) keep(*facts.request, limit(posted, facts.received.count));
   }
   static void exit(const ExchangeStart& facts) {
-    if (facts.received.peer != MPI_PROC_NULL)
-      keep(*facts.request, limit(bytes_of(facts.received), facts.received.count));
+    if (facts.received.peer == MPI_PROC_NULL) return;
+    const std::uint64_t posted = bytes_of(facts.received);
+    if (kExchangeHasStatus) return keep(*facts.request, limit(posted, facts.received.count));
+    keep(*facts.request, posted, false);
   }
   void exit(const MatchedReceiveStart& facts) const {
     if (!of_nobody_) keep(*facts.request, limit(bytes_of(facts.count, facts.datatype), facts.count));
@@ -63,7 +65,8 @@ class ReceiveBeginning {
   static std::uint64_t limit(std::uint64_t posted, MPI_Count count) {
     return posted == 0 && count != 0 ? kNoLimit : posted;
   }
-  static void keep(MPI_Request request, std::uint64_t limit);
+  /// Without a status, as much counts as there is room for.
+  static void keep(MPI_Request request, std::uint64_t limit, bool has_status = true);
 
   bool of_nobody_ = false;
 };

@@ -64,8 +64,15 @@ inline std::uint64_t arrived(const MPI_Status& status, std::uint64_t posted) {
                                                           : counted_bytes(status, posted);
 }
 
-// MPICH 4.0 leaves the statuses of MPI_Isendrecv as they were, and so may tools between the program and MPI
-// those that the program does not want.
+/// Whether the status of MPI_Isendrecv is that of its message: MPICH 4.0 gives the one that the request's
+/// handle had before.
+#ifdef OPEN_MPI
+inline constexpr bool kExchangeHasStatus = true;
+#else
+inline constexpr bool kExchangeHasStatus = false;
+#endif
+
+// Tools between the program and MPI may leave statuses as they are that the program does not want.
 
 /// Before a call that may not fill it in: arrived_within() has what was posted then.
 inline void expect_nothing(MPI_Status& status) {

@@ -35,8 +35,7 @@ void report_lost(std::uint64_t lost, const char* what, const char* consequence) 
 /// By each process for itself: this many open requests at one time are rare.
 void report_lost() {
   report_lost(lost_operations(), "operations", "the trace does not say when they were complete");
-  report_lost(lost_requests(), "requests",
-              "what they moved is not counted");
+  report_lost(lost_requests(), "requests", "what they moved is not counted");
 }
 
 void record(OperationKind kind, std::uint64_t entered) {

@@ -203,6 +203,26 @@ static void no_messages(void) {
   }
 }
 
+/// Of MPI 4.
+static void exchanges(void) {
+#if MPI_VERSION >= 4
+  MPI_Request request;
+  for (int round = 0; round < 3; ++round) {
+    MPI_Isendrecv(out, 17, MPI_CHAR, 0, 10, in[0], 17, MPI_CHAR, MPI_ANY_SOURCE, 10, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Isendrecv_replace(in[0], 18, MPI_CHAR, 0, 10, 0, 10, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    came(2, 35);
+    sent_messages += 2;
+    sent += 35;
+    request = receive(0, 11);
+    post(19, 11);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    came(1, 19);
+  }
+#endif
+}
+
 /// Sampling is stopped where a receive begins, and the other way round: what arrives meanwhile is no part of
 /// the run.
 static void stopped(void) {
@@ -245,6 +265,7 @@ int main(int argc, char** argv) {
     persistent();
     buffered();
     no_messages();
+    exchanges();
     stopped();
   }
   MPI_Comm_free(&comm);
