@@ -12,8 +12,7 @@
 #include <cstdint>
 
 // What a call moved, added to its thread's table where there is no trace. Messages count at the call that
-// sends them, and at the one in which they arrive where that is a blocking receive: of other receives no call
-// shows without following every request.
+// sends them and at the one in which they arrive; counted_requests.hpp has what calls move by requests.
 namespace culprit::mpi {
 
 /// Calls of one path are added to the tree this many at a time: a killed process loses fewer than that of
@@ -46,6 +45,17 @@ inline std::atomic<std::uint32_t> handle_generation{1};
 /// Finds a place for a partner, who it is, and whether it was counted often enough to be handed over.
 void count_new_partner(CulpritCallTable& table, const Message& message, std::uint64_t bytes);
 
+/// Whom messages go to, without the communicator's handle.
+struct Recipient {
+  std::int32_t rank = -1;          ///< in MPI_COMM_WORLD; negative: not known
+  std::uint32_t members = 0;       ///< of the communicator
+  std::uint64_t communicator = 0;  ///< as CulpritPartnerCount's
+};
+/// Who a rank of a communicator is.
+Recipient recipient_of(MPI_Comm comm, int peer);
+/// Counts a message of the calling thread, which has a table.
+void count_recipient(const Recipient& recipient, std::uint64_t bytes);
+
 inline void add_partner(const Message& message, std::uint64_t bytes) {
   CulpritCallTable& table = *culprit_rt_thread.calls;
   const std::uint64_t comm = key_of(message.comm);
@@ -64,7 +74,7 @@ inline void add_sent(CulpritCallCount& count, const Message& message) {
   add_partner(message, bytes);
 }
 inline void add_received(CulpritCallCount& count, const MPI_Status* status) {
-  if (status->MPI_SOURCE != MPI_PROC_NULL) add_message(count, 0, arrived(status, 0));
+  if (status->MPI_SOURCE != MPI_PROC_NULL) add_message(count, 0, arrived(*status, 0));
 }
 inline void add_moved(CulpritCallCount& count, const BlockingSend& facts) {
   add_sent(count, facts.sent);

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <type_traits>
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace culprit::mpi {
 
@@ -26,22 +29,51 @@ class SpinLock {
  public:
   void lock() {
     for (unsigned spins = 0; held().exchange(true, std::memory_order_acquire); ++spins) {
-      if (spins > kPatience) sched_yield();
+      if (spins > kStarving) {
+        sleep();
+      } else if (spins > kPatience) {
+        sched_yield();
+      }
     }
   }
   void unlock() { held().store(false, std::memory_order_release); }
 
  private:
   static constexpr unsigned kPatience = 100;  ///< the holder lost its processor by then
+  /// To yield was in vain so often: the holder's priority may be lower than this thread's.
+  static constexpr unsigned kStarving = 1000;
+  static void sleep() {
+    const timespec while_it_runs{.tv_sec = 0, .tv_nsec = 50'000};
+    syscall(SYS_nanosleep, &while_it_runs, nullptr);
+  }
   std::atomic_ref<bool> held() { return std::atomic_ref<bool>(held_); }
 
   bool held_;
 };
 
+/// A SpinLock that is taken only where several threads may be in MPI calls at once. Others make them one
+/// after the other, and what one thread writes the next one sees.
+class CallLock {
+ public:
+  /// Until MPI says how many threads may call it, any number.
+  static inline std::atomic<bool> needed{true};
+
+  void lock() {
+    if (needed.load(std::memory_order_relaxed)) lock_.lock();
+  }
+  void unlock() {
+    if (needed.load(std::memory_order_relaxed)) lock_.unlock();
+  }
+
+ private:
+  SpinLock lock_;
+};
+
 /// Values by the handles of objects that live, in bounded memory: kShards times kSlots of them at most, of
-/// which a page is touched when it is first needed. Several values may have one key. For any number of
-/// threads, not for signal handlers. Zero-initialized: empty.
-template <typename Value, std::size_t kShards, std::size_t kSlots>
+/// which a page is touched when it is first needed. Several values may have one key. For as many threads as
+/// `Lock` is, not for signal handlers: where more of them than that come at once, values are wrong, but every
+/// search ends. Zero-initialized: empty.
+template <typename Value, std::size_t kShards, std::size_t kSlots, typename Lock = SpinLock>
 class HandleTable {
   static_assert(std::is_trivially_copyable_v<Value>);
   static_assert((kShards & (kShards - 1)) == 0 && (kSlots & (kSlots - 1)) == 0);
@@ -54,13 +86,15 @@ class HandleTable {
     if (key == 0) return false;
     Shard& shard = shard_of(key);
     shard.lock.lock();
-    const bool room = shard.used < most_used();
+    const std::size_t used = shard.used();
+    const bool room = used < most_used();
     if (room) {
       std::size_t at = home_of(key);
-      for (; shard.slot[at].key != 0; at = next(at)) others = others || shard.slot[at].key == key;
+      for (std::size_t probes = 0; shard.slot[at].key != 0 && probes < kSlots; at = next(at), ++probes)
+        others = others || shard.slot[at].key == key;
       shard.slot[at].key = key;
       shard.slot[at].value() = value;
-      ++shard.used;
+      shard.use(used + 1);
     }
     shard.lock.unlock();
     return room;
@@ -75,9 +109,11 @@ class HandleTable {
   template <typename Wanted, typename Use>
   bool visit(std::uint64_t key, Wanted wanted, Use use) {
     Shard& shard = shard_of(key);
+    if (shard.used() == 0) return false;  // whoever looks for a value knows that it was added
     shard.lock.lock();
     std::size_t found = kSlots;
-    for (std::size_t at = home_of(key); shard.slot[at].key != 0; at = next(at)) {
+    std::size_t at = home_of(key);
+    for (std::size_t probes = 0; shard.slot[at].key != 0 && probes < kSlots; at = next(at), ++probes) {
       if (shard.slot[at].key == key && wanted(shard.slot[at].value())) found = at;
     }
     const bool any = found != kSlots;
@@ -110,9 +146,12 @@ class HandleTable {
     Value& value() { return *reinterpret_cast<Value*>(bytes.data()); }
   };
   struct alignas(64) Shard {
-    SpinLock lock;
-    std::size_t used;
+    Lock lock;
+    std::size_t values;
     std::array<Slot, kSlots> slot;
+
+    [[nodiscard]] std::size_t used() { return std::atomic_ref(values).load(std::memory_order_relaxed); }
+    void use(std::size_t number) { std::atomic_ref(values).store(number, std::memory_order_relaxed); }
   };
 
   static bool anything(const Value& /*value*/) { return true; }
@@ -123,7 +162,8 @@ class HandleTable {
 
   /// Moves those behind up, so that no search ends too early.
   static void remove(Shard& shard, std::size_t hole) {
-    for (std::size_t at = next(hole); shard.slot[at].key != 0; at = next(at)) {
+    std::size_t at = next(hole);
+    for (std::size_t probes = 0; shard.slot[at].key != 0 && probes < kSlots; at = next(at), ++probes) {
       const std::size_t home = home_of(shard.slot[at].key);
       const bool stays = hole < at ? hole < home && home <= at : hole < home || home <= at;
       if (stays) continue;
@@ -131,7 +171,7 @@ class HandleTable {
       hole = at;
     }
     shard.slot[hole].key = 0;
-    --shard.used;
+    shard.use(shard.used() - 1);
   }
 
   std::array<Shard, kShards> shard_;

@@ -1,6 +1,7 @@
 // MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
 // in a reduction of our own that is marked as waiting; what it then does is work.
 #include "mpi/call_mark.hpp"
+#include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/prototypes.hpp"
@@ -36,6 +37,7 @@ void find_everything() {
 
 void join(const TracedLifetime& trace) {
   culprit::mpi::join_world();
+  culprit::mpi::count_requests(false);
   trace.began();
 }
 
@@ -67,6 +69,7 @@ int finalize(FinalizeCall& real) {
   culprit::mpi::leave_world();
   mark.change(CallMark::work);
   trace.ends();
+  culprit::mpi::stop_counting_requests();
   const int result = real.get()();
   trace.ended();
   return result;
@@ -85,7 +88,10 @@ int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_S
   const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) find_everything();
   const int result = real.get()(info, handler, session);
-  if (mark.outermost() && result == MPI_SUCCESS) culprit::mpi::join_by_session(*session);
+  if (mark.outermost() && result == MPI_SUCCESS) {
+    culprit::mpi::join_by_session(*session);
+    culprit::mpi::count_requests(true);
+  }
   return result;
 }
 #endif

@@ -4,6 +4,7 @@
 #include "mpi/call_counts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/call_mark.hpp"
+#include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/one_sided.hpp"
 #include "mpi/polling.hpp"
@@ -61,6 +62,7 @@ class ObservedCall {
     }
     enter_stretch();
     trace_.enter(facts_, spinning);
+    if (requests_are_counted.load(std::memory_order_relaxed)) requests_.enter(facts_);
     if constexpr (std::is_same_v<Facts, CompletionAttempt>) {
       transfer_.enter(facts_, spinning);
     } else {
@@ -106,7 +108,7 @@ class ObservedCall {
         epoch_.fail(facts_);
       }
     }
-    if (counted_as_ != 0 && successful) count(result);
+    count(result, successful);
     if (successful && trace_.followed()) trace(mark, result);
     if constexpr (Facts::kRule == WaitRule::polls) {
       if (result == MPI_SUCCESS) poll_history.ended(successful);
@@ -114,15 +116,29 @@ class ObservedCall {
   }
 
  private:
-  /// Without a trace. Where the call path was looked for anyway, that is what the call is counted at.
-  void count(int result) {
-    if (culprit_rt_thread.calls == nullptr) return;
+  /// Without a trace.
+  void count(int result, bool successful) {
+    CulpritCallCount* const slot = counted_as_ != 0 && successful ? counted_at() : nullptr;
+    if constexpr (std::is_same_v<Facts, ReceiveStart>) {
+      if (keeps(result)) requests_.exit(facts_, transfer_.posted_received());
+    } else if constexpr (KeepsRequest<CountedRequests<Facts>>) {
+      if (keeps(result)) requests_.exit(facts_);
+    } else if (successful || result != MPI_SUCCESS) {  // of calls that failed, too: some requests may be gone
+      requests_.exit(facts_, result, slot);
+    }
+    if (slot == nullptr) return;
+    if (result == MPI_SUCCESS) add_moved(*slot, facts_);
+    if (++slot->calls >= kHandedOver || slot->tree == 0) [[unlikely]]
+      culprit_rt_hand_over(slot, occurrence_.path());
+  }
+  static bool keeps(int result) {
+    return result == MPI_SUCCESS && requests_are_counted.load(std::memory_order_relaxed);
+  }
+  /// Where the call path was looked for anyway, the call is counted at that. Null: nowhere.
+  CulpritCallCount* counted_at() {
+    if (culprit_rt_thread.calls == nullptr) return nullptr;
     const CulpritPath& path = *occurrence_.path();
-    CulpritCallCount& slot =
-        slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
-    if (result == MPI_SUCCESS) add_moved(slot, facts_);
-    if (++slot.calls >= kHandedOver || slot.tree == 0) [[unlikely]]
-      culprit_rt_hand_over(&slot, occurrence_.path());
+    return &slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
   }
 
   /// A call that waits, of a thread whose stretches are followed at present (docs/algorithms.md 5.7).
@@ -181,6 +197,7 @@ class ObservedCall {
   [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};
   [[no_unique_address]] TransferCall<Facts> transfer_{occurrence_};
   PublishedCall<Facts> published_;
+  [[no_unique_address]] CountedRequests<Facts> requests_;
 };
 
 }  // namespace culprit::mpi

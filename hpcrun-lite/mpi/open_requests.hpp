@@ -21,8 +21,8 @@ std::uint64_t new_operation();
 /// After the call that began it: gives the operation its id, and keeps it for its completion. An operation
 /// that completes already says so.
 void begin_request(MPI_Request request, Operation& operation);
-/// One request for two operations.
-void begin_request(MPI_Request request, Operation& sent, Operation& received);
+/// One request for two operations, of which the second one has room for `posted` bytes.
+void begin_request(MPI_Request request, Operation& sent, Operation& received, std::uint64_t posted);
 /// A duplicate of the operation's communicator, that `*made` will hold; `number` is next_made's.
 void begin_request(MPI_Request request, Operation& operation, MPI_Comm* made, std::uint64_t number);
 

@@ -215,7 +215,8 @@ int operations(const MatchedReceiveStart& facts, const Before<MatchedReceiveStar
 int operations(const ExchangeStart& facts, const Before<ExchangeStart>& /*before*/, Operation* operations) {
   operations[0] = send(facts.sent, SendMode::standard);
   operations[1] = receive(facts.received);
-  begin_request(*facts.request, operations[0], operations[1]);
+  begin_request(*facts.request, operations[0], operations[1],
+                amount(facts.received.count, facts.received.datatype));
   return 2;
 }
 int operations(const PersistentSend& facts, const Before<PersistentSend>& /*before*/,

@@ -28,6 +28,7 @@ CULPRIT_PREDEFINED(MPI_Comm, world, ompi_mpi_comm_world, MPI_COMM_WORLD)
 CULPRIT_PREDEFINED(MPI_Comm, self, ompi_mpi_comm_self, MPI_COMM_SELF)
 CULPRIT_PREDEFINED(MPI_Comm, no_communicator, ompi_mpi_comm_null, MPI_COMM_NULL)
 CULPRIT_PREDEFINED(MPI_Request, no_request, ompi_request_null, MPI_REQUEST_NULL)
+CULPRIT_PREDEFINED(MPI_Message, message_of_nobody, ompi_message_no_proc, MPI_MESSAGE_NO_PROC)
 CULPRIT_PREDEFINED(MPI_Datatype, bytes, ompi_mpi_byte, MPI_BYTE)
 CULPRIT_PREDEFINED(MPI_Datatype, counts, ompi_mpi_uint64_t, MPI_UINT64_T)
 CULPRIT_PREDEFINED(MPI_Op, sum, ompi_mpi_op_sum, MPI_SUM)
@@ -38,6 +39,7 @@ void find_all_predefined() {
   self();
   no_communicator();
   no_request();
+  message_of_nobody();
   bytes();
   counts();
   sum();

@@ -10,8 +10,9 @@ MPI_Comm world();
 MPI_Comm self();
 MPI_Comm no_communicator();
 MPI_Request no_request();
-MPI_Datatype bytes();   ///< MPI_BYTE
-MPI_Datatype counts();  ///< MPI_UINT64_T
+MPI_Message message_of_nobody();  ///< MPI_MESSAGE_NO_PROC
+MPI_Datatype bytes();             ///< MPI_BYTE
+MPI_Datatype counts();            ///< MPI_UINT64_T
 MPI_Op sum();
 MPI_Op maximum();
 

@@ -1,6 +1,7 @@
 #include "mpi/traced_lifetime.hpp"
 
 #include "mpi/contexts.hpp"
+#include "mpi/counted_requests.hpp"
 #include "mpi/host_clocks.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/open_requests.hpp"
@@ -23,16 +24,18 @@ bool all_trace() {
   return everyone_measured() && getenv("CULPRIT_TRACE") != nullptr;
 }
 
-/// Reported by each process for itself: this many open requests at one time are rare.
-void report_lost() {
-  const std::uint64_t lost = lost_operations();
+void report_lost(std::uint64_t lost, const char* what, const char* consequence) {
   if (lost == 0) return;
   int rank = 0;
   CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
-  fprintf(stderr,
-          "hpcrun-lite: --trace: rank %d: %llu operations began while too many requests were open: the trace "
-          "does not say when they were complete\n",
-          rank, static_cast<unsigned long long>(lost));
+  fprintf(stderr, "hpcrun-lite: rank %d: %llu %s began while too many requests were open: %s\n", rank,
+          static_cast<unsigned long long>(lost), what, consequence);
+}
+
+/// By each process for itself: this many open requests at one time are rare.
+void report_lost() {
+  report_lost(lost_operations(), "operations", "the trace does not say when they were complete");
+  report_lost(lost_requests(), "requests", "what they moved is not counted");
 }
 
 void record(OperationKind kind, std::uint64_t entered) {

@@ -126,7 +126,7 @@ void Completed::add(const Started& entry, const MPI_Status& status) {
   }
   Moved moved = entry.moved;
   if (entry.kind == Started::received) {
-    moved.received = moved.largest = arrived(&status, moved.received);
+    moved.received = moved.largest = arrived(status, moved.received);
     if (moved.largest >= kLargeTransfer) {
       stamps.add_received(next_received(entry.comm, status.MPI_SOURCE, status.MPI_TAG, moved.largest),
                           entry.started);
@@ -152,12 +152,6 @@ bool is_self(const Message& message) {
   int rank = -1;
   CULPRIT_MPI(PMPI_Comm_rank)(message.comm, &rank);
   return rank == message.peer;
-}
-
-std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted) {
-  int count = 0;
-  CULPRIT_MPI(PMPI_Get_count)(status, bytes(), &count);
-  return count >= 0 ? static_cast<std::uint64_t>(count) : posted;  // negative: does not fit an int
 }
 
 int amount_of::processes(MPI_Comm comm) {
@@ -216,7 +210,7 @@ void MessageCall::exit(const BufferedSend& facts, std::uint32_t /*call*/) {
 void MessageCall::exit(const BlockingReceive& facts, std::uint32_t /*call*/) {
   if (moved_.largest == 0) return;
   if (entered_ != 0) end();
-  moved_.received = arrived(facts.status, moved_.received);
+  moved_.received = arrived(*facts.status, moved_.received);
   OfOneMessage stamps;
   add_received(stamps, facts.received, facts.status, moved_.received, entered_);
   count(moved_, stamps, entered_, occurrence_);
@@ -225,7 +219,7 @@ void MessageCall::exit(const BlockingReceive& facts, std::uint32_t /*call*/) {
 void MessageCall::exit(const BlockingExchange& facts, std::uint32_t /*call*/) {
   if (moved_.largest == 0) return;
   if (entered_ != 0) end();
-  if (moved_.received != 0) moved_.received = arrived(facts.status, moved_.received);
+  if (moved_.received != 0) moved_.received = arrived(*facts.status, moved_.received);
   OfOneMessage stamps;
   add_sent(stamps, facts.sent, moved_.sent, entered_);
   add_received(stamps, facts.received, facts.status, moved_.received, entered_);
@@ -235,7 +229,7 @@ void MessageCall::exit(const BlockingExchange& facts, std::uint32_t /*call*/) {
 void MessageCall::exit(const BlockingMatchedReceive& facts, std::uint32_t /*call*/) {
   if (moved_.largest == 0) return;
   if (entered_ != 0) end();
-  moved_.received = arrived(facts.status, moved_.received);
+  moved_.received = arrived(*facts.status, moved_.received);
   OfOneMessage stamps;
   stamps.add_unknown();
   count(moved_, stamps, entered_, occurrence_);

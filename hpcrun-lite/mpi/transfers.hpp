@@ -5,6 +5,7 @@
 #include "mpi/occurrence.hpp"
 #include "mpi/prototypes.hpp"
 #include "mpi/room.hpp"
+#include "mpi/status_bytes.hpp"
 #include "mpi/transfer_stamps.hpp"
 #include "runtime/api.hpp"
 
@@ -42,8 +43,6 @@ inline std::uint64_t bytes_of(const Message& message) {
 
 /// Whether the peer is this process itself.
 bool is_self(const Message& message);
-/// What arrived; `posted` where that is more than can be determined.
-std::uint64_t arrived(const MPI_Status* status, std::uint64_t posted);
 /// When the call was entered; 0 where the calling thread is not sampled.
 inline std::uint64_t transfer_begin(Occurrence& occurrence) {
   return culprit_rt_thread.state != nullptr ? occurrence.entered() : 0;

@@ -198,8 +198,9 @@ class Bench:
         for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
             program = self.here / f"mpi_calls.{mpi}"
             source = pathlib.Path(__file__).with_name("mpi_calls.c")
-            subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
-            self.compare_calls(mpi, launcher, program)
+            for level in ("SINGLE", "MULTIPLE"):
+                subprocess.run([f"mpicc.{mpi}", "-O2", f"-DLEVEL=MPI_THREAD_{level}", source, "-o", program], check=True)
+                self.compare_calls(f"{mpi}-{level.lower()}", launcher, program)
         self.single_calls()
         self.window_calls()
 

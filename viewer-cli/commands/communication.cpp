@@ -300,16 +300,15 @@ std::string communication_summary(const database::Contents& experiment, const st
       keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), unicode));
   if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
   text += ". They sent " + keep(bytes(static_cast<double>(all.sent)));
-  if (!counted_without_trace(experiment))  // else of what is received only a part is counted
-    text += " and received " + keep(bytes(static_cast<double>(all.received)));
+  text += " and received " + keep(bytes(static_cast<double>(all.received)));
   return text + '.';
 }
 
 std::string communication_note(const database::Contents& experiment) {
   if (!counted_without_trace(experiment)) return {};
-  return "Counted without a trace: times are those of the samples in these calls. Not counted are what "
-         "nonblocking receives and persistent requests move, and partners of one-sided operations and beyond "
-         "some 200 of a thread. hpcrun-lite --trace records all of them.";
+  return "Counted without a trace: times are those of the samples in these calls. Not counted are "
+         "partners of one-sided operations and beyond some 200 of a thread. hpcrun-lite --trace records all "
+         "of them.";
 }
 
 Table calls_table(const database::Contents& experiment) {

@@ -25,8 +25,8 @@ struct MpiCall {
 /// values.
 std::vector<MpiCall> mpi_calls(const views::Figures& figures);
 
-/// Whether calls were counted without time lines: then times are those of samples, no call's own time is
-/// known, and what nonblocking receives bring is not counted.
+/// Whether calls were counted without time lines: then times are those of samples, and no call's own time is
+/// known.
 bool counted_without_trace(const database::Contents& experiment);
 
 /// How the function that a row is about is called; contexts beyond the wrappers' room have none.

@@ -257,9 +257,8 @@ the procedure, with the most time among those that begin again and again. Needs 
      R"help(MPI calls by function, then by call path: how many, their time (all, mean, longest), the mean size of their
 messages, the rate at which they move bytes; then which rank sends how much to which, by communicator. A
 message counts at the call that sends it and at the call in which it arrives; a rank's part in a collective
-counts as one. With a trace (hpcrun-lite --trace) exact; without one calls and bytes are counted, but for what
-nonblocking receives and persistent requests move; times are those of samples, and one-sided operations
-have no partners. csv has the call paths, json all.
+counts as one. With a trace (hpcrun-lite --trace) exact; without one calls, messages and bytes are counted; times
+are those of samples, and one-sided operations have no partners. csv has the call paths, json all.
 
   viewer-cli run1.db communication
   viewer-cli run1.db communication --format json

@@ -106,8 +106,7 @@ std::string describe_trace_metric(const std::string& name) {
   if (name == kCriticalName) return "From time lines: time on the critical path of the run.";
   if (name == kCallsName) return "MPI calls.";
   if (name == kSentName) return "Bytes that MPI calls sent.";
-  if (name == kReceivedName)
-    return "Bytes that arrived in MPI calls; without time lines not those of nonblocking receives.";
+  if (name == kReceivedName) return "Bytes that arrived in MPI calls.";
   const WaitPattern pattern = pattern_named(name);
   const WaitPattern whole = metrics::container_of(pattern);
   if (whole != WaitPattern::none)

@@ -1,0 +1,248 @@
+#include "mpi/counted_requests.hpp"
+
+#include "mpi/handle_table.hpp"
+#include "mpi/predefined.hpp"
+#include "mpi/real_call.hpp"
+#include "runtime/api.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace culprit::mpi {
+namespace {
+
+/// A receive until it completes, or a persistent one.
+struct Receive {
+  std::uint64_t number;  ///< among all that were kept
+  std::uint64_t limit;   ///< of the bytes that its status says
+  bool persistent;
+  bool active;      ///< began, and is not counted yet
+  bool cancelling;  ///< MPI_Cancel was called
+  bool has_status;  ///< else it brings what its limit is
+};
+// 96 000 at one time: ten times what programs are seen to have open, in 5 MB of which pages are used where
+// handles fall.
+HandleTable<Receive, 128, 1024, CallLock> receives;
+
+/// What each start of a persistent send or collective moves. The communicator's handle may be another's by
+/// then.
+struct Outgoing {
+  std::uint64_t sent, received;
+  bool message;
+  Recipient recipient;
+};
+HandleTable<Outgoing, 16, 1024, CallLock> outgoing;
+
+std::atomic<std::uint64_t> lost{0};
+
+std::uint64_t next_number() {
+  if (CallLock::needed.load(std::memory_order_relaxed))
+    return kept_requests.last.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint64_t number = kept_requests.last.load(std::memory_order_relaxed) + 1;
+  kept_requests.last.store(number, std::memory_order_relaxed);
+  return number;
+}
+
+void lose() {
+  lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+void keep_receive(MPI_Request request, std::uint64_t limit, bool persistent, bool has_status) {
+  const Receive receive{.number = next_number(),
+                        .limit = limit,
+                        .persistent = persistent,
+                        .active = !persistent,
+                        .cancelling = false,
+                        .has_status = has_status};
+  if (!receives.add(key_of(request), receive)) lose();
+}
+
+void keep_outgoing(MPI_Request request, const Outgoing& moved) {
+  next_number();
+  if (!outgoing.add(key_of(request), moved)) lose();
+}
+
+bool was_cancelled(const MPI_Status& status) {
+  int cancelled = 0;
+  CULPRIT_MPI(PMPI_Test_cancelled)(&status, &cancelled);
+  return cancelled != 0;
+}
+
+/// The request is complete, and lives on with `stays`.
+void complete(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
+              CulpritCallCount* slot) {
+  Receive receive;
+  const bool known = receives.visit(
+      key_of(request), [before](const Receive& one) { return one.number <= before; },
+      [&](Receive& one) {
+        receive = one;
+        one.active = false;
+        return one.persistent || stays;
+      });
+  if (!known || !receive.active || slot == nullptr) return;
+  // The status of an inactive request: the call that it was given to before failed.
+  if (receive.persistent && status.MPI_SOURCE == MPI_ANY_SOURCE) return;
+  if (receive.cancelling && was_cancelled(status)) return;
+  add_message(*slot, 0, receive.has_status ? arrived_within(status, receive.limit) : receive.limit);
+}
+
+/// Of no use where there is no memory for what completing it takes.
+void give_up(MPI_Request request) {
+  Receive receive;
+  if (receives.take(key_of(request), receive)) lose();
+}
+
+}  // namespace
+
+void count_requests(bool by_session) {
+  static std::atomic<bool> any_session{false};
+  find_status_fields();
+  if (by_session) any_session.store(true);
+  int level = MPI_THREAD_MULTIPLE;
+  if (!any_session.load()) CULPRIT_MPI(PMPI_Query_thread)(&level);
+  CallLock::needed.store(level == MPI_THREAD_MULTIPLE);
+  requests_are_counted.store(culprit_rt_active() && !culprit_rt_traced());
+}
+
+void stop_counting_requests() {
+  requests_are_counted.store(false);
+}
+
+std::uint64_t lost_requests() {
+  return lost.load(std::memory_order_relaxed);
+}
+
+// -- What begins
+// ---------------------------------------------------------------------------------------------
+
+void ReceiveBeginning::enter(const MatchedReceiveStart& facts) {
+  of_nobody_ = *facts.message == message_of_nobody();
+}
+void ReceiveBeginning::keep(MPI_Request request, std::uint64_t limit, bool has_status) {
+  mpi::keep_receive(request, limit, false, has_status);
+}
+
+void PersistentMaking::keep_receive(MPI_Request request) {
+  mpi::keep_receive(request, kNoLimit, true, true);
+}
+void PersistentMaking::keep_send(MPI_Request request, const Message& message) {
+  keep_outgoing(request, {.sent = bytes_of(message),
+                          .received = 0,
+                          .message = true,
+                          .recipient = recipient_of(message.comm, message.peer)});
+}
+void PersistentMaking::keep_collective(MPI_Request request, const Amounts& moved) {
+  keep_outgoing(request, {.sent = moved.sent, .received = moved.received, .message = false, .recipient = {}});
+}
+
+void PersistentStart::count(const RequestStart& facts, CulpritCallCount* slot) {
+  for (int n = 0; n < facts.count; ++n) {
+    const MPI_Request before = handles_.before(facts, n);
+    const MPI_Request now = facts.requests[n];
+    Outgoing moved;
+    if (before != now && outgoing.take(key_of(before), moved) && !outgoing.add(key_of(now), moved)) lose();
+    if (outgoing.find(key_of(now), moved)) {
+      if (slot == nullptr) continue;
+      add_message(*slot, moved.sent, moved.received);
+      if (moved.message) count_recipient(moved.recipient, moved.sent);
+    } else {
+      receives.visit(
+          key_of(now), [](const Receive& one) { return one.persistent; },
+          [](Receive& one) {
+            one.active = true;
+            one.cancelling = false;
+            return true;
+          });
+    }
+  }
+}
+
+// -- What completes
+// ------------------------------------------------------------------------------------------
+
+bool RequestCompletion::find_room(const Requests& requests) {
+  const auto size = static_cast<std::size_t>(requests.count);
+  const bool one_status = requests.completed != nullptr && requests.completed_count == nullptr;
+  const std::size_t statuses = one_status ? 1 : size;
+  memory_ = malloc(statuses * sizeof(MPI_Status) + size * sizeof(MPI_Request));
+  if (memory_ == nullptr) return false;
+  statuses_ = static_cast<MPI_Status*>(memory_);
+  handles_ = reinterpret_cast<MPI_Request*>(statuses_ + statuses);
+  return true;
+}
+
+void RequestCompletion::begin(Requests& requests) {
+  const MPI_Request none = no_request();
+  const std::span given(requests.requests, static_cast<std::size_t>(std::max(requests.count, 0)));
+  if (std::ranges::all_of(given, [none](MPI_Request one) { return one == none; })) return;
+  handles_ = few_handles_;
+  statuses_ = few_statuses_;
+  if (requests.count > kFew && !find_room(requests)) {
+    std::ranges::for_each(given, give_up);
+    return;
+  }
+  count_ = requests.count;
+  std::ranges::copy(given, handles_);
+  if (requests.statuses != MPI_STATUSES_IGNORE) return;  // nor MPI_STATUS_IGNORE
+  requests.statuses = statuses_;
+  const bool one_status = requests.completed != nullptr && requests.completed_count == nullptr;
+  for (int i = 0; i < (one_status ? 1 : count_); ++i) expect_nothing(statuses_[i]);
+}
+
+void RequestCompletion::end(const Requests& requests, int result, CulpritCallCount* slot) const {
+  if (result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) {
+    count(requests, result, slot);
+  } else {
+    fail(requests);
+  }
+}
+
+int RequestCompletion::completed_requests(const Requests& requests) const {
+  if (requests.completed_count != nullptr) return std::clamp(*requests.completed_count, 0, count_);
+  if (requests.completed != nullptr) return *requests.completed >= 0 && *requests.completed < count_ ? 1 : 0;
+  return count_;
+}
+
+void RequestCompletion::count(const Requests& requests, int result, CulpritCallCount* slot) const {
+  const MPI_Request none = no_request();
+  const int items = completed_requests(requests);
+  for (int n = 0; n < items; ++n) {
+    const MPI_Request request = handles_[requests.completed != nullptr ? requests.completed[n] : n];
+    const MPI_Status& status = requests.statuses[n];
+    const bool pending = result == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING;
+    if (request != none && !pending) complete(request, before_, status, false, slot);
+  }
+}
+
+/// Those are gone whose handles are; a persistent one is inactive where it is the only one.
+void RequestCompletion::fail(const Requests& requests) const {
+  for (int i = 0; i < count_; ++i) {
+    receives.visit(
+        key_of(handles_[i]), [this](const Receive& one) { return one.number <= before_; },
+        [&](Receive& one) {
+          if (one.persistent && count_ == 1) one.active = false;
+          return one.persistent || handles_[i] == requests.requests[i];
+        });
+  }
+}
+
+void RequestQuery::count(const StatusQuery& facts, CulpritCallCount* slot) const {
+  complete(facts.request, before_, *facts.status, true, slot);
+}
+
+void RequestEnd::cancel(MPI_Request request) {
+  receives.visit(
+      key_of(request), [](const Receive&) { return true; },
+      [](Receive& one) {
+        one.cancelling = true;
+        return true;
+      });
+}
+
+void RequestEnd::forget(MPI_Request request) {
+  Receive receive;
+  Outgoing moved;
+  if (!outgoing.take(key_of(request), moved)) receives.take(key_of(request), receive);
+}
+
+}  // namespace culprit::mpi
