@@ -25,6 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarker = measurement::kRunMarker;
+// What other hosts made is seen late: by default of NFS up to half a minute.
+constexpr std::chrono::milliseconds kPause(50);
+constexpr int kUntilSeen = 600;  // pauses
 
 std::string random_id() {
   std::random_device random;
@@ -69,7 +72,6 @@ int persistently(const Attempt& attempt) {
 std::string read_marker(const fs::path& directory) {
   using State = measurement::RunMarker::State;
   constexpr int kUntilWritten = 20;
-  constexpr int kUntilSeen = 600;
   int damaged = 0;
   for (int attempt = 0; attempt < kUntilSeen && damaged < kUntilWritten; ++attempt) {
     try {
@@ -79,9 +81,21 @@ std::string read_marker(const fs::path& directory) {
     } catch (const measurement::MeasurementError& error) {
       refuse(directory, "its run marker " + std::string(error.what()));
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(kPause);
   }
   refuse(directory, "its run marker cannot be read (remove the directory or choose another one with -o)");
+}
+
+/// Where another host has just made it, this one may go on believing for a while that there is none.
+int make_directory(const fs::path& directory) {
+  std::error_code error;
+  for (int attempt = 0; attempt < kUntilSeen; ++attempt) {
+    fs::create_directories(directory, error);
+    std::error_code ignored;
+    if (error != std::errc::file_exists || fs::exists(directory, ignored)) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return error.value();
 }
 
 enum class Holds { nothing, measurements, others };
@@ -113,10 +127,7 @@ void join_or_refuse(const fs::path& directory, const std::string& run_id) {
 void claim(const fs::path& directory, const std::string& run_id) {
   const fs::path marker = directory / kMarker;
   std::error_code error;
-  int failed = persistently([&] {
-    fs::create_directories(directory, error);
-    return error.value();
-  });
+  int failed = persistently([&] { return make_directory(directory); });
   if (failed != 0) refuse(directory, failed);
   if (fs::exists(marker, error)) return join_or_refuse(directory, run_id);
   Holds holds = Holds::nothing;

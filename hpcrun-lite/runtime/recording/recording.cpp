@@ -17,6 +17,7 @@
 #include "runtime/system/text.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -116,9 +117,10 @@ int create_file(const PathText& path) {
   return error;
 }
 
-/// Whether the server that failed is to be tried once more.
+/// Whether the server that failed is to be tried once more. A directory that another host has just made may
+/// not be seen yet.
 bool worth_another_try(int error) {
-  if (!measurement::is_passing(error)) return false;
+  if (!measurement::is_passing(error) && error != ENOENT) return false;
   if (refused_since == 0) refused_since = now();
   return now() - refused_since < kPatience;
 }
