@@ -32,6 +32,11 @@ void print_remarks(const database::Quality& quality) {
   if (quality.full > 0) {
     say(fmt::format("{} samples found a memory area full and count for a caller", quality.full));
   }
+  if (quality.clock_error_ns == database::kClocksNotCompared) {
+    say("the hosts did not compare their clocks: their times of day replace that (measure with --trace into "
+        "a "
+        "directory that all hosts share)");
+  }
   if (quality.clock_violations > 0) {
     const bool one = quality.clock_violations == 1;
     say(fmt::format(

@@ -55,7 +55,7 @@ MODULES = ["text", "errors", "checksum", "parts", "cursor", "scopes", "run", "su
 PRESENT = {"numpy", "pandas", "hatchet", "xxhash", "compression"}
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
-                   "measurement/raw_memory.hpp", "measurement/refused_sampling.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
+                   "measurement/file_space.hpp", "measurement/raw_memory.hpp", "measurement/refused_sampling.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}
 # Enumerations and classes of numbers that files and tools share; they include nothing.

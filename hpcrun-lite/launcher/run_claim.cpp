@@ -1,6 +1,7 @@
 #include "launcher/run_claim.hpp"
 
 #include "launcher/failure.hpp"
+#include "measurement/file_space.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/run_marker.hpp"
 #include "measurement/write_signals.hpp"
@@ -24,6 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarker = measurement::kRunMarker;
+// What other hosts made is seen late: by default of NFS up to half a minute.
+constexpr std::chrono::milliseconds kPause(50);
+constexpr int kUntilSeen = 600;  // pauses
 
 std::string random_id() {
   std::random_device random;
@@ -46,27 +50,69 @@ std::string time_name() {
   throw Failure(kFailure, "output: " + directory.string() + ": " + why);
 }
 
-/// The run id in a marker. Siblings on file systems without hard links may see it before it is written.
+[[noreturn]] void refuse(const fs::path& directory, int error) {
+  refuse(directory, std::string(std::strerror(error)) + " (choose another directory with -o)");
+}
+
+/// Returns the errno of `attempt`, made again for a second while a network file system's server fails.
+template <typename Attempt>
+int persistently(const Attempt& attempt) {
+  constexpr int kAttempts = 10;
+  int error = attempt();
+  for (int i = 1; i < kAttempts && measurement::is_passing(error); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    error = attempt();
+  }
+  return error;
+}
+
+/// The run id in a marker that is there. Siblings may see it before it is written on file systems without
+/// hard links, and before it is there at all where another host made it: a host may go on believing for a
+/// while that there was none.
 std::string read_marker(const fs::path& directory) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
+  using State = measurement::RunMarker::State;
+  constexpr int kUntilWritten = 20;
+  int damaged = 0;
+  for (int attempt = 0; attempt < kUntilSeen && damaged < kUntilWritten; ++attempt) {
     try {
       const measurement::RunMarker marker = measurement::read_run_marker(directory);
-      if (marker.state == measurement::RunMarker::State::read) return marker.run_id;
+      if (marker.state == State::read) return marker.run_id;
+      damaged += marker.state == State::damaged ? 1 : 0;
     } catch (const measurement::MeasurementError& error) {
       refuse(directory, "its run marker " + std::string(error.what()));
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(kPause);
   }
   refuse(directory, "its run marker cannot be read (remove the directory or choose another one with -o)");
 }
 
-/// True if the directory holds nothing but what a run of ours puts there.
-bool is_free(const fs::path& directory) {
+/// Where another host has just made it, this one may go on believing for a while that there is none.
+int make_directory(const fs::path& directory) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().filename().string().rfind("culprit.", 0) != 0) return false;
+  for (int attempt = 0; attempt < kUntilSeen; ++attempt) {
+    fs::create_directories(directory, error);
+    std::error_code ignored;
+    if (error != std::errc::file_exists || fs::exists(directory, ignored)) break;
+    std::this_thread::sleep_for(kPause);
   }
-  return !error;
+  return error.value();
+}
+
+enum class Holds { nothing, measurements, others };
+
+/// Of what a run of ours puts into its directory before the marker: nothing. Its ranks' files come later.
+int look_into(const fs::path& directory, Holds& holds) {
+  std::error_code error;
+  holds = Holds::nothing;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.rfind("culprit.", 0) == 0) continue;
+    const bool shard = name.size() == 2 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!shard) holds = Holds::others;
+    if (holds == Holds::nothing) holds = Holds::measurements;
+  }
+  return error.value();
 }
 
 void join_or_refuse(const fs::path& directory, const std::string& run_id) {
@@ -74,43 +120,54 @@ void join_or_refuse(const fs::path& directory, const std::string& run_id) {
   refuse(directory, "holds another run (choose another directory with -o, or remove it)");
 }
 
-void claim(const fs::path& directory, const std::string& run_id) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) refuse(directory, error.message() + " (choose another directory with -o)");
-  if (fs::exists(directory / kMarker, error)) {
-    join_or_refuse(directory, run_id);
-    return;
-  }
-  if (!is_free(directory) && !fs::exists(directory / kMarker, error)) {
-    refuse(directory, "is not empty and no measurement (choose another directory with -o)");
-  }
-  const int failed = runtime::write_marker((directory / kMarker).c_str(), run_id.c_str());
-  if (failed == EEXIST) {
-    join_or_refuse(directory, run_id);
-  } else if (failed != 0) {
-    refuse(directory, std::string(std::strerror(failed)) + " (choose another directory with -o)");
-  }
+[[noreturn]] void refuse_what_it_holds(const fs::path& directory) {
+  refuse(directory, "is not empty and no measurement (choose another directory with -o)");
 }
 
-/// Notes that this rank is measured; each rank has a byte of its own.
-void register_rank(const fs::path& directory, long rank) {
+void claim(const fs::path& directory, const std::string& run_id) {
+  const fs::path marker = directory / kMarker;
+  std::error_code error;
+  int failed = persistently([&] { return make_directory(directory); });
+  if (failed != 0) refuse(directory, failed);
+  if (fs::exists(marker, error)) return join_or_refuse(directory, run_id);
+  Holds holds = Holds::nothing;
+  failed = persistently([&] { return look_into(directory, holds); });
+  if (failed != 0) refuse(directory, failed);
+  if (holds == Holds::others && !fs::exists(marker, error)) refuse_what_it_holds(directory);
+  failed = persistently([&] { return runtime::write_marker(marker.c_str(), run_id.c_str()); });
+  if (failed == EEXIST) return join_or_refuse(directory, run_id);
+  if (failed != 0) refuse(directory, failed);
+  if (holds == Holds::nothing) return;
+  fs::remove(marker, error);  // the server, too, says that nobody had marked it
+  refuse_what_it_holds(directory);
+}
+
+/// Notes that this rank is measured; each rank has a byte of its own. Returns an errno; EINVAL: the file is
+/// not this run's own.
+int note_rank(const fs::path& directory, long rank) {
   const measurement::WriteSignals signals;
   const int descriptor = open((directory / runtime::kRegister).c_str(),
                               O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (descriptor < 0)
-    refuse(directory, std::string(std::strerror(errno)) + " (choose another directory with -o)");
+  if (descriptor < 0) return errno;
   struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1) {
-    close(descriptor);
+  int error = fstat(descriptor, &status) != 0 ? errno : 0;
+  if (error == 0 && (!S_ISREG(status.st_mode) || status.st_nlink != 1)) error = EINVAL;
+  if (error == 0) {
+    const ssize_t written = pwrite(descriptor, &runtime::kRegistered, 1, rank);
+    if (written != 1) error = written < 0 ? errno : ENOSPC;
+  }
+  // What a server could not take is only known now.
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  return error;
+}
+
+void register_rank(const fs::path& directory, long rank) {
+  const int error = persistently([&] { return note_rank(directory, rank); });
+  if (error == EINVAL) {
     refuse(directory, std::string(runtime::kRegister) +
                           " in it is no file of this run's own (choose another directory with -o)");
   }
-  const ssize_t written = pwrite(descriptor, &runtime::kRegistered, 1, rank);
-  const int error = errno;
-  if (close(descriptor) != 0 || written != 1) {
-    refuse(directory, std::string(std::strerror(error)) + " (choose another directory with -o)");
-  }
+  if (error != 0) refuse(directory, error);
 }
 
 }  // namespace

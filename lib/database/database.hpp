@@ -287,7 +287,12 @@ struct Quality {
   std::uint64_t excess_wait_ns = 0;  ///< estimated waits that were not sampled as idle; not in the waits
   std::uint64_t clock_violations_left = 0;  ///< receives that precede their sends even after pushing forward
   std::uint64_t tracing_ns = 0;             ///< what recording calls for time lines took, estimated
+  /// By how much a host's clock may differ from the first rank's, as far as comparing them shows; 0: one
+  /// clock.
+  std::uint64_t clock_error_ns = 0;
 };
+/// Of Quality::clock_error_ns: hosts did not compare their clocks, the time of day replaces that.
+inline constexpr std::uint64_t kClocksNotCompared = ~std::uint64_t{0};
 
 /// How and what was run.
 struct Run {

@@ -73,6 +73,7 @@ Meta decode_meta(ByteSpan bytes) {
   if (from.remaining() != 0) meta.quality.excess_wait_ns = from.get<std::uint64_t>();
   if (from.remaining() != 0) meta.quality.clock_violations_left = from.get<std::uint64_t>();
   if (from.remaining() != 0) meta.quality.tracing_ns = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.quality.clock_error_ns = from.get<std::uint64_t>();
   return meta;
 }
 

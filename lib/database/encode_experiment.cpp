@@ -57,6 +57,7 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
   into.put(e.quality.excess_wait_ns);
   into.put(e.quality.clock_violations_left);
   into.put(e.quality.tracing_ns);
+  into.put(e.quality.clock_error_ns);
   return into.take();
 }
 

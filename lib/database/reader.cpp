@@ -96,8 +96,20 @@ std::optional<std::vector<std::uint64_t>> Reader::flat_exclusive_values(FlatId s
   return sums;
 }
 
+namespace {
+
+/// Has a network file system's client forget what it believes of the file: other hosts may have written to it
+/// since.
+void ask_server(int descriptor) {
+  struct statx ignored {};
+  (void)::statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE | STATX_MTIME, &ignored);
+}
+
+}  // namespace
+
 MappedFile::MappedFile(const std::filesystem::path& path, bool growing) {
   files::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.good()) ask_server(file.get());
   struct stat status {};
   if (!file.good() || ::fstat(file.get(), &status) != 0)
     throw DatabaseError(path, std::generic_category().message(errno));

@@ -12,6 +12,9 @@ int raw_open(const char* path, int flags, unsigned mode = 0) noexcept;
 int raw_close(int fd) noexcept;
 inline constexpr unsigned kFileMode = 0644;  ///< of the files that a measurement makes
 
+/// Whether the same may succeed later: it failed at a network file system's server, or on the way there.
+bool is_passing(int error) noexcept;
+
 /// Makes `size` bytes at `offset` of `fd` exist on disk, zero, extending the file. Checks RLIMIT_FSIZE first,
 /// because exceeding it would raise SIGXFSZ in the program. Where the file system has no fallocate, writes
 /// zeros. Returns 0 or an errno.

@@ -1,10 +1,13 @@
 #include "measurement/live.hpp"
 
+#include "measurement/file_space.hpp"
 #include "measurement/header_sum.hpp"
 #include "measurement/raw_memory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 namespace culprit::measurement {
 
@@ -13,9 +16,26 @@ using layout::Header;
 namespace {
 
 // Where the file is copied: how often, so that a killed process lacks less than a second; and how much longer
-// than a copy took the next one waits, so that a slow file system costs at most a twentieth of a processor.
+// than a copy took of the processor the next one waits, so that copies cost at most a twentieth of one. Of
+// the flusher thread's time they take half at most, where a server lets it wait.
 constexpr std::uint64_t kCopyInterval = 450'000'000;
 constexpr std::uint64_t kCopyShare = 20;
+
+std::uint64_t thread_cpu_ns() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Room for threads that a server refused: it may give it later, but a program does not wait for that on and
+// on.
+constexpr int kPassingFailures = 16;
+std::atomic<int> passing_failures{0};
+
+bool may_succeed_later(int error) noexcept {
+  if (error == EMFILE || error == ENFILE) return true;
+  return is_passing(error) && passing_failures.fetch_add(1, std::memory_order_relaxed) < kPassingFailures;
+}
 
 template <std::size_t Size>
 void copy_text(char (&field)[Size], const char* text) noexcept {
@@ -90,6 +110,7 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   next_ordinal_.store(1, std::memory_order_relaxed);
   sealing_.store(false, std::memory_order_relaxed);
   copy_due_ns_ = 0;
+  passing_failures.store(0, std::memory_order_relaxed);
   header_->file_bytes = file_.size();
   header_->sum = layout::header_sum(*header_);
   // Stored as one word, last: a header without magic is not a measurement yet.
@@ -112,7 +133,7 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
   again = tree == nullptr && trees_.makes_spares();  // to try here as well would fail, and cost a place
   if (tree == nullptr && !again) {
     tree = trees_.create(file_, main, error);
-    again = error == EMFILE || error == ENFILE;
+    again = tree == nullptr && may_succeed_later(error);
   }
   if (tree != nullptr) {
     const std::uint32_t ordinal = main ? 0 : next_ordinal_.fetch_add(1, std::memory_order_relaxed);
@@ -215,9 +236,11 @@ void LiveFile::note_size() noexcept {
 int LiveFile::write_out(std::uint64_t now_ns) noexcept {
   if (!file_.copied() || now_ns < copy_due_ns_) return 0;
   const std::uint64_t begin = monotonic_ns();
+  const std::uint64_t cpu_before = thread_cpu_ns();
   const int error = file_.write_out();
-  const std::uint64_t rest = kCopyShare * (monotonic_ns() - begin);
-  copy_due_ns_ = now_ns + (rest > kCopyInterval ? rest : kCopyInterval);
+  const std::uint64_t cpu_rest = kCopyShare * (thread_cpu_ns() - cpu_before);
+  const std::uint64_t took = monotonic_ns() - begin;
+  copy_due_ns_ = now_ns + std::max({kCopyInterval, cpu_rest, 2 * took});
   return error;
 }
 

@@ -178,7 +178,7 @@ TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, c
     if (comm.rank() != 0 || !partition.traced()) return;
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
-  TimeLines lines = open_time_lines(partition, shared, shape);
+  TimeLines lines = open_time_lines(comm, partition, shared, shape);
   TracedRun run{
       .findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options)),
       .problems = std::move(lines.problems)};
@@ -295,7 +295,7 @@ void read_time_lines(exchange::Communicator& comm, const Options& options, const
       const Survey found = survey_rest(comm, own, lost, progress, provenance);
       const SampledCode code = recover_code(comm, own, rules, found, progress);
       const Partition partition(comm, found.processes, code.roles);
-      TimeLines lines = open_time_lines(partition, found.shared, code.shape);
+      TimeLines lines = open_time_lines(comm, partition, found.shared, code.shape);
       return use(code.attribution, code.shape, lines);
     } catch (const FilesLost& more) {
       for (const LostFile& file : more.files) lost.emplace(file.path, file.why);

@@ -55,7 +55,7 @@ struct Replay::State {
         code(recover_code(comm, merging, IdleRules::built_in(), survey, progress)),
         frames(code.shape),
         partition(comm, survey.processes, code.roles),
-        opened(open_time_lines(partition, survey.shared, code.shape)),
+        opened(open_time_lines(comm, partition, survey.shared, code.shape)),
         rank_map(comm, opened.processes) {
     const Phase matching(comm, progress, "time lines", 1);
     waits::MatchingOptions matching_options;

@@ -16,7 +16,7 @@ from .parts import (
     FLAT_SUMMARY_DATA, FLAT_SUMMARY_INDEX, LOCATIONS, META, MODULES, PROCEDURE_INSTANCES, PROCEDURE_OF_CONTEXT, PROCEDURES,
     STRING_BYTES, STRING_ENDS, TILES, BALANCE, File,
 )  # fmt: skip
-from .run import Locations, Meta, decode_modules
+from .run import CLOCKS_NOT_COMPARED, Locations, Meta, decode_modules
 from .scopes import ContextLists, Procedures, Scopes, Strings
 from .sources import Sources
 from .summaries import SummaryTables
@@ -141,6 +141,7 @@ class Database:
             "partial": of["partial"], "partial_s": seconds(of["partial_ns"]), "bridged": of["bridged"],
             "unresolved": of["unresolved"], "dropped": of["dropped"], "full": of["full"],
             "clock_violations": of["clock_violations"], "clock_violations_left": of["clock_violations_left"],
+            "clock_error_s": None if of["clock_error_ns"] == CLOCKS_NOT_COMPARED else seconds(of["clock_error_ns"]),
             "cut_short": of["cut_short"], "unreadable": of["unreadable"], "sampling_s": seconds(of["handler_ns"]),
             "sampling_us": each_us, "tracing_s": seconds(of["tracing_ns"]), "slowed_threads": of["slowed"],
             "slowest_period_s": seconds((run.period_ns << min(of["most_halvings"], 63)) % 2**64),

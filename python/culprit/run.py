@@ -14,7 +14,9 @@ QUALITY = (
 )  # fmt: skip
 LATER_QUALITY = (
     "bridged", "slowed", "most_halvings", "epochs_lost", "unclassified_wait_ns", "excess_wait_ns", "clock_violations_left", "tracing_ns",
+    "clock_error_ns",
 )  # fmt: skip
+CLOCKS_NOT_COMPARED = 2**64 - 1  # of clock_error_ns
 
 
 class Metric(NamedTuple):

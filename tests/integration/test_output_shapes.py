@@ -140,7 +140,7 @@ SUSPECTS = [{
 WHERE = [{"name": text, "idleness_s": number, "share": share}]
 QUALITY = {
     "ranks": whole, "threads": whole, "samples": whole, "partial": whole, "partial_s": number, "bridged": whole, "unresolved": whole,
-    "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "cut_short": whole, "unreadable": whole, "sampling_s": number,
+    "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "clock_error_s": or_null(number), "cut_short": whole, "unreadable": whole, "sampling_s": number,
     "sampling_us": number, "tracing_s": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
     "unclassified_wait_s": number, "excess_wait_s": number, "traced_ranks": whole, "traces_stopped": whole,
     "unmatched": dict.fromkeys(

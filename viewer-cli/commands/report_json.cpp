@@ -155,6 +155,9 @@ Json quality_json(const database::Contents& experiment) {
           {"full", quality.full},
           {"clock_violations", quality.clock_violations},
           {"clock_violations_left", quality.clock_violations_left},
+          {"clock_error_s", quality.clock_error_ns == database::kClocksNotCompared
+                                ? Json(nullptr)
+                                : Json(seconds_of(quality.clock_error_ns))},
           {"cut_short", quality.cut_short},
           {"unreadable", quality.unreadable},
           {"sampling_s", seconds_of(quality.handler_ns)},

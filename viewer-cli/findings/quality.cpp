@@ -6,6 +6,7 @@
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -75,7 +76,16 @@ std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
 
 }  // namespace
 
-std::string clocks_text(const database::Contents& experiment) {
+namespace {
+
+/// Where nothing but the times of day relates the hosts' clocks.
+std::string uncompared_text(const database::Quality& quality) {
+  if (quality.clock_error_ns != database::kClocksNotCompared) return {};
+  return "The hosts did not compare their clocks (ranks do not see in a directory of their own that all are "
+         "measured): waits between hosts are by their times of day, and wrong by what these differ.";
+}
+
+std::string violations_text(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   if (quality.clock_violations == 0) return {};
   const bool one = quality.clock_violations == 1;
@@ -96,6 +106,15 @@ std::string clocks_text(const database::Contents& experiment) {
         " On one host that is so where a rank's sampling was stopped while messages were under way: later "
         "ones are then taken for them.";
   return text;
+}
+
+}  // namespace
+
+std::string clocks_text(const database::Contents& experiment) {
+  std::string text = uncompared_text(experiment.quality);
+  const std::string violations = violations_text(experiment);
+  if (!text.empty() && !violations.empty()) text += ' ';
+  return text + violations;
 }
 
 double sampling_microseconds(const database::Quality& quality) {
@@ -180,6 +199,13 @@ std::string quality_text(const database::Contents& experiment) {
   text += addresses_text(quality.unresolved, quality.samples) + ", " +
           (quality.dropped == 0 ? "none dropped"
                                 : keep(grouped(static_cast<double>(quality.dropped))) + " dropped");
+  if (quality.clock_error_ns == database::kClocksNotCompared) {
+    text += ", clocks of hosts not compared";
+  } else if (quality.clock_error_ns > 0) {
+    constexpr double kMicrosecond = 1000;
+    const double us = std::ceil(static_cast<double>(quality.clock_error_ns) / kMicrosecond);
+    text += ", clocks of hosts within " + keep(grouped(us) + " us");
+  }
   if (quality.clock_violations > 0) {
     text += ", " + keep(counted(quality.clock_violations, "clock violation"));
     if (quality.clock_violations_left > 0)

@@ -12,7 +12,7 @@ namespace culprit::viewer {
 std::string quality_text(const database::Contents& experiment);
 
 /// What the hosts' clocks, or on one host gaps in the recording, did to the order of messages, in a sentence;
-/// empty where none is received before being sent.
+/// empty where none is received before being sent, and hosts compared their clocks.
 std::string clocks_text(const database::Contents& experiment);
 
 /// One line for each thing that makes the figures less than complete, with what to do.

@@ -1,5 +1,6 @@
 #include "runtime/life/process_life.hpp"
 
+#include "measurement/file_space.hpp"
 #include "runtime/life/summary_line.hpp"
 #include "runtime/life/thread_life.hpp"
 #include "runtime/modules/call_slots.hpp"
@@ -184,7 +185,9 @@ void note_no_space(int error) {
   if (error == 0 || full_noted == id) return;
   full_noted = id;
   Text<256> line;
-  line.add("no further space for the measurement: ").add(strerrordesc_np(error));
+  line.add(measurement::is_passing(error) ? "the measurement could not be written for a while: "
+                                          : "no further space for the measurement: ");
+  line.add(strerrordesc_np(error));
   file.note(line.c_str());
 }
 
@@ -196,7 +199,7 @@ void begin(bool own_descriptors) {
 
 void take_turn() {
   if (teams::active()) tick_clock.calibrate();  // who counts threads reads it (sampling/blame.cpp)
-  if (separate && file_is_wanted()) ensure_file();
+  if (file_is_wanted()) ensure_file();
   if (!file.open()) return;
   if (hold_measurement) hold_measurement = file.hold() != 0;
   note_schedules(now());

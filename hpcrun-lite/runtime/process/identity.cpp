@@ -4,6 +4,7 @@
 #include "runtime/process/run_directory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
+#include "runtime/system/system_calls.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -21,6 +22,9 @@ constinit PathText program{InStaticMemory{}};
 constinit PathText start{InStaticMemory{}};
 constinit Text<kCulpritRunId> id{InStaticMemory{}};
 bool inner_run = false;
+constexpr std::size_t kBlock = 4096;  // reading past what is cached needs whole, aligned ones
+constexpr std::uint64_t kRegisterPatience = 10 * kSecond;  // with a server that fails
+constexpr std::uint64_t kRegisterPause = kSecond / 10;
 constinit Text<256> host_name{InStaticMemory{}};
 constinit Text<1024> wanted_ranks{InStaticMemory{}};
 
@@ -64,6 +68,23 @@ bool next_range(const char*& at, long& first, long& last) {
   }
   at = *end == ',' ? end + 1 : end;
   return true;
+}
+
+/// How many ranks registered, or a negative errno. With O_DIRECT as the server has it: what this host keeps
+/// of the file may be older, ranks that see different numbers would wait for each other for ever.
+int count_registered(const char* path, int flags) {
+  alignas(kBlock) char block[kBlock];
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
+  if (descriptor < 0) return -errno;
+  int found = 0;
+  ssize_t length = 0;
+  do {
+    length = read(descriptor, block, sizeof block);
+    for (ssize_t i = 0; i < length; ++i) found += block[i] == kRegistered ? 1 : 0;
+  } while (length == static_cast<ssize_t>(sizeof block) || (length < 0 && errno == EINTR));
+  if (length < 0) found = -errno;
+  close(descriptor);
+  return found;
 }
 
 }  // namespace
@@ -137,15 +158,21 @@ void set_run_id(const char* new_id) {
 bool all_ranks_registered(int ranks) {
   PathText path;
   path.add(directory.c_str()).add("/").add(kRegister);
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  int found = 0;
-  char block[4096];
-  for (ssize_t length = 0; (length = read(descriptor, block, sizeof block)) > 0;) {
-    for (ssize_t i = 0; i < length; ++i) found += block[i] == kRegistered ? 1 : 0;
+  int found = -EIO;
+  for (std::uint64_t waited = 0; waited < kRegisterPatience; waited += kRegisterPause) {
+    found = count_registered(path.c_str(), O_DIRECT);
+    if (found == -EINVAL) found = count_registered(path.c_str(), 0);  // the file system has no such reading
+    if (found >= 0 || found == -ENOENT) return found == ranks;
+    const timespec pause = to_timespec(kRegisterPause);
+    system_call(SYS_nanosleep, word(&pause), 0);
   }
-  close(descriptor);
-  return found == ranks;
+  Text<4400> line;
+  line.add("hpcrun-lite: read: ").add(path.c_str()).add(": ").add(strerrordesc_np(-found));
+  line.add(
+      " (whether all ranks are measured stays unknown to this one: if MPI_Init hangs, choose another "
+      "directory with -o)");
+  say(line);
+  return false;
 }
 
 bool every_rank_wanted() {

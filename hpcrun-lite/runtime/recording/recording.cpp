@@ -1,5 +1,6 @@
 #include "runtime/recording/recording.hpp"
 
+#include "measurement/file_space.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/call_path.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/system/text.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -33,6 +35,11 @@ std::atomic<bool> file_lock{false};  // creating, renaming or discarding the fil
 bool file_refused = false;           // it could not be created, or is not wanted
 // The program has used up its descriptors: the flusher thread, which has its own, is to create the file.
 std::atomic<bool> file_wanted{false};
+// A server refused it: so is the flusher thread, for a while, since programs must not wait for each try.
+std::atomic<bool> file_later{false};
+std::uint64_t refused_since = 0;
+int last_error = 0;
+constexpr std::uint64_t kPatience = 10 * kSecond;
 int known_rank = -1;
 bool rank_is_parents = false;  // it was that of the process that this one was forked from
 std::uint32_t known_ranks = 0;
@@ -110,15 +117,26 @@ int create_file(const PathText& path) {
   return error;
 }
 
+/// Whether the server that failed is to be tried once more. A directory that another host has just made may
+/// not be seen yet.
+bool worth_another_try(int error) {
+  if (!measurement::is_passing(error) && error != ENOENT) return false;
+  if (refused_since == 0) refused_since = now();
+  return now() - refused_since < kPatience;
+}
+
 int create_files() {
   PathText path;
   int error = ENAMETOOLONG;
   if (measurement_path(path, known_rank)) {
+    if (file_later) unlink(path.c_str());  // of the try before, if the server lost its end only
     error = make_run_directory();
     if (error == 0) error = make_directories(path.c_str());
     if (error == 0) error = create_file(path);
   }
-  if (error != 0 && !short_of_descriptors(error)) explain(path.c_str(), error);
+  file_later = worth_another_try(error);
+  last_error = error;
+  if (error != 0 && !file_later && !short_of_descriptors(error)) explain(path.c_str(), error);
   return error;
 }
 
@@ -147,7 +165,7 @@ bool ensure_file() {
   if (!open && !file_refused) {
     const int error = create_files();
     open = error == 0;
-    file_wanted = short_of_descriptors(error);
+    file_wanted = file_later || short_of_descriptors(error);
     file_refused = !open && !file_wanted;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi, world_is_whole);
     if (open) {
@@ -169,7 +187,7 @@ bool file_is_wanted() {
 bool ensure_tree(Thread* thread) {
   if (thread->tree != nullptr) return true;
   if (thread->tree_refused) return false;
-  if (!ensure_file()) {
+  if (file_later || !ensure_file()) {
     thread->tree_refused = file_refused;
     return false;
   }
@@ -244,6 +262,8 @@ void join_run(int rank, int ranks, const char* mpi, RankFrom from, bool whole) {
 }
 
 void note_end() {
+  if (PathText path; file_later && !file.open() && measurement_path(path, known_rank))
+    explain(path.c_str(), last_error);
   note_regions();
   note_file_names();
   note_unsampled_threads();
@@ -294,6 +314,8 @@ void forget_file() {
   rank_is_parents = known_rank >= 0;
   file_refused = false;
   file_wanted = false;
+  file_later = false;
+  refused_since = 0;
   file_lock.store(false, std::memory_order_relaxed);
   lost.store(0, std::memory_order_relaxed);
   threads_lost.store(0, std::memory_order_relaxed);

@@ -96,6 +96,7 @@ class Analyses {
             })),
         matched_(read_.matched) {
     found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
+    clock_error_ns_ = lines.clock_error_ns;
   }
 
   /// The same calls on all ranks.
@@ -113,6 +114,7 @@ class Analyses {
     findings.values = values_.take(comm_);
     findings.trace = std::move(found_);
     findings.threads = {threads_.begin(), threads_.end()};
+    findings.clock_error_ns = clock_error_ns_;
     findings.clock_violations = comm_.all_sum(read_.violations);
     findings.clock_violations_left = comm_.all_sum(read_.left);
     findings.varied = std::move(varied_);
@@ -285,6 +287,7 @@ class Analyses {
   waits::CausallyMatched read_;
   const waits::Matched& matched_;
   database::TraceAnalyses found_;
+  std::uint64_t clock_error_ns_ = 0;
   std::set<std::uint32_t> varied_;
   std::vector<std::uint32_t> read_events_;  // by their places in the columns
 };
@@ -306,6 +309,7 @@ bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations)
   if (trace.traced == 0) return true;
   experiment.communication = std::move(communication);
   experiment.trace = std::move(trace);
+  experiment.quality.clock_error_ns = clock_error_ns;
   experiment.quality.clock_violations += clock_violations;
   experiment.quality.clock_violations_left += clock_violations_left;
   replace_approximations(experiment.waits, std::move(waits), threads);

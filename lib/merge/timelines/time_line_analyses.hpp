@@ -22,7 +22,7 @@ struct TimeLineFindings {
   std::vector<database::Wait> waits;
   database::Communication communication;
   std::set<std::uint32_t> threads;  ///< that have a time line
-  std::uint64_t clock_violations = 0, clock_violations_left = 0;
+  std::uint64_t clock_violations = 0, clock_violations_left = 0, clock_error_ns = 0;
   std::set<std::uint32_t> varied;  ///< of Shape::segments, by name: those whose variation is known
 
   /// Rank 0: sets what the experiment says of time lines: exact waits in place of approximated ones, their

@@ -4,6 +4,7 @@
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 #include "merge/input/own_frames.hpp"
+#include "merge/timelines/host_clocks.hpp"
 #include "merge/timelines/thread_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
 
@@ -76,6 +77,9 @@ class TracedProcess final : public waits::ProcessTrace {
   }
 
   [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
+  [[nodiscard]] std::span<const trace::ClockPair> clocks() const { return trace_.clocks(); }
+  /// Has all times so much later: on another host's clock.
+  void move(std::int64_t ns) { clock_ = waits::ClockCorrection::later_by(ns); }
 
  private:
   /// A sample, and what is left of the time that it stands for.
@@ -140,7 +144,8 @@ class Opening {
   }
 
   /// Adds the process to `to`, unless it is none of those that are asked for.
-  void open(const std::string& measured, std::size_t threads, bool ranks, TimeLines& to) {
+  void open(const std::string& measured, std::size_t threads, bool ranks, TimeLines& to,
+            std::vector<ProcessClock>& clocks) {
     const std::string path = trace::trace_path(measured).string();
     if (!std::filesystem::exists(path)) return;
     try {
@@ -154,6 +159,8 @@ class Opening {
           std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
                                           number_events(file.process), shape_, regions_, *to.broken_off);
       if (process->stopped()) ++to.stopped;
+      ProcessClock& clock = clocks.emplace_back(file.process.host, process->rank(), process->clocks());
+      clock.move = [traced = process.get()](std::int64_t ns) { traced->move(ns); };
       to.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
       to.problems.push_back(path + ": " + error.what() + "; this time line is not used");
@@ -195,18 +202,23 @@ class Opening {
 
 }  // namespace
 
-TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape) {
-  if (!partition.traced()) return {};
+TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partition,
+                          const cct::SharedTree& shared, const Shape& shape) {
   TimeLines lines;
-  Opening opening(shared, shape);
-  partition.for_each_traced(
-      [&](const char* path, std::uint32_t threads) { opening.open(path, threads, true, lines); });
+  std::vector<ProcessClock> clocks;
+  if (partition.traced()) {
+    Opening opening(shared, shape);
+    partition.for_each_traced(
+        [&](const char* path, std::uint32_t threads) { opening.open(path, threads, true, lines, clocks); });
+  }
+  lines.clock_error_ns = bring_to_one_clock(comm, clocks);
   return lines;
 }
 
 struct OtherTimeLines::State {
   State(const cct::SharedTree& shared, const Shape& shape) : opening(shared, shape) {}
   Opening opening;
+  std::vector<ProcessClock> clocks;  // of none that took part in a comparison
 };
 
 OtherTimeLines::OtherTimeLines(const cct::SharedTree& shared, const Shape& shape)
@@ -215,7 +227,7 @@ OtherTimeLines::OtherTimeLines(const cct::SharedTree& shared, const Shape& shape
 OtherTimeLines::~OtherTimeLines() = default;
 
 void OtherTimeLines::open(const std::string& measured, std::size_t threads, TimeLines& to) {
-  state_->opening.open(measured, threads, false, to);
+  state_->opening.open(measured, threads, false, to, state_->clocks);
 }
 
 }  // namespace culprit::merge

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "exchange/communicator.hpp"
 #include "merge/values/shape.hpp"
 #include "merge/values/survey.hpp"
 #include "merge/values/values.hpp"
@@ -19,6 +20,7 @@ struct TimeLines {
   std::vector<std::unique_ptr<waits::ProcessTrace>> processes;  ///< ranks that have a trace
   std::vector<std::string> problems;  ///< one line per trace that is not used: file: why (what to do)
   std::uint64_t stopped = 0;          ///< traces that end before their process: a limit, a full disk
+  std::uint64_t clock_error_ns = 0;   ///< database::Quality has the same
   /// By file, why it is damaged, of traces that turned out to break off while `processes` were read.
   std::unique_ptr<std::map<std::string, std::string>> broken_off =
       std::make_unique<std::map<std::string, std::string>>();
@@ -28,7 +30,8 @@ struct TimeLines {
 /// (`shape.own`), times are on the clock of the process that clocks were compared with; readings name their
 /// events by the places in `shape.columns`. A trace that cannot be read is left out and reported; one that
 /// breaks off is used as far as it goes, and reported once it was read.
-TimeLines open_time_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape);
+TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partition,
+                          const cct::SharedTree& shared, const Shape& shape);
 
 /// The traces of processes that are no rank, which no analysis looks at: one after the other, as above.
 class OtherTimeLines {

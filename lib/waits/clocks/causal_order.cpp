@@ -73,6 +73,14 @@ ClockCorrection::ClockCorrection(std::span<const ClockPair> pairs) {
   if (between_ == 0 || static_cast<std::uint64_t>(std::abs(gained_)) > between_ / 10) gained_ = 0;
 }
 
+ClockCorrection ClockCorrection::later_by(std::int64_t ns) {
+  ClockCorrection correction;
+  correction.corrects_ = true;
+  correction.own_ = ns < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(ns) : 0;
+  correction.reference_ = ns < 0 ? 0 : static_cast<std::uint64_t>(ns);
+  return correction;
+}
+
 std::uint64_t ClockCorrection::corrected(std::uint64_t ns) const {
   __extension__ using Wide = __int128;
   const Wide since = Wide{ns} - Wide{own_};

@@ -15,7 +15,7 @@ auto fields(const Quality& q) {
   return std::tie(q.samples, q.partial, q.partial_ns, q.unresolved, q.dropped, q.full, q.handler_ns,
                   q.clock_violations, q.cut_short, q.unreadable, q.bridged, q.slowed, q.most_halvings,
                   q.epochs_lost, q.unclassified_wait_ns, q.excess_wait_ns, q.clock_violations_left,
-                  q.tracing_ns);
+                  q.tracing_ns, q.clock_error_ns);
 }
 auto fields(const ModuleInfo& m) {
   return std::tie(m.path, m.build_id, m.samples, m.notes, m.bridged, m.partial, m.no_unwind);

@@ -45,4 +45,11 @@ TEST_CASE("one comparison gives an offset, none leaves the clock as it is") {
   CHECK(ClockCorrection(none)(1700) == 1700);
 }
 
+TEST_CASE("a clock without a comparison is moved as a whole, either way") {
+  constexpr std::uint64_t kNow = 10'000'000'000'000;
+  CHECK(ClockCorrection::later_by(7'200)(kNow) == kNow + 7'200);
+  CHECK(ClockCorrection::later_by(-7'200)(kNow) == kNow - 7'200);
+  CHECK(ClockCorrection::later_by(-7'200)(7'000) == 0);  // before the other was booted: damage
+}
+
 }  // namespace clock_correction_test
