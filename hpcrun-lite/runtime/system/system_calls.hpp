@@ -76,4 +76,12 @@ inline long create_thread_timer(clockid_t clock, int signal, int thread_id, int 
   return failed == 0 ? timer : failed;
 }
 
+/// Whether a signal that names timer `reported` is from the timer that timer_create called `timer`. qemu's
+/// emulation of programs gives timers numbers of its own (all with these high bits, which no kernel reaches),
+/// but passes signals on with the kernel's: there the signal's value alone must say it.
+inline bool is_of_timer(int timer, int reported) {
+  constexpr int kEmulated = 0x0caf;
+  return timer == reported || timer >> 16 == kEmulated;
+}
+
 }  // namespace culprit::runtime
