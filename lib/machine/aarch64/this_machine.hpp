@@ -6,6 +6,7 @@
 #include "machine/aarch64/elf.hpp"
 #include "machine/aarch64/entries.hpp"
 #include "machine/aarch64/interrupted.hpp"
+#include "machine/aarch64/stopped.hpp"
 #include "machine/aarch64/system_call.hpp"
 #include "machine/aarch64/thread_control.hpp"
 #include "machine/aarch64/wide.hpp"

@@ -6,6 +6,7 @@
 #include "machine/x86_64/elf.hpp"
 #include "machine/x86_64/entries.hpp"
 #include "machine/x86_64/interrupted.hpp"
+#include "machine/x86_64/stopped.hpp"
 #include "machine/x86_64/system_call.hpp"
 #include "machine/x86_64/thread_control.hpp"
 #include "machine/x86_64/wide.hpp"
