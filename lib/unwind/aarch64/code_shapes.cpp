@@ -3,6 +3,7 @@
 #include "unwind/code_shapes.hpp"
 
 #include "machine/aarch64/flow.hpp"
+#include "unwind/aarch64/frame_change.hpp"
 
 namespace culprit::unwind {
 
@@ -33,7 +34,14 @@ bool is_signal_return(CodeBytes& code) noexcept {
 
 }  // namespace
 
-int plt_stub_pushed(const CodeModule& /*module*/, std::uint64_t /*pc*/) noexcept {
+// The head of the table pushes the slot's address and the return address, and jumps to the resolver.
+int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept {
+  constexpr int kBehind = 4;  // adrp, ldr, add, br
+  CodeBytes code(&module, pc);
+  std::uint32_t word = 0;
+  for (int i = 1; i <= kBehind; ++i) {
+    if (pc % kSize == 0 && read_code(code, -kSize * i, word) && word == aarch64::kPltHead) return 8;
+  }
   return -1;
 }
 

@@ -25,6 +25,9 @@ struct FrameChange {
   std::int64_t writeback = 0;  ///< for memory: added to the base in the end
 };
 
+/// stp x16, x30, [sp, #-16]!: how the head of a procedure linkage table begins, and nothing else.
+inline constexpr std::uint32_t kPltHead = 0xa9bf7bf0;
+
 /// Source: Arm ARM, C4.1 (add and sub of an immediate, loads and stores). Async-signal-safe.
 FrameChange frame_change_of(std::uint32_t code) noexcept;
 

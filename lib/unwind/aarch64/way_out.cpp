@@ -167,6 +167,7 @@ bool find_way_out(const WayStart& from, StackBounds& bounds, bool take_branches,
   for (int count = 0; count < kMaxInstructions; ++count) {
     if (code.at(0) < 0 || code.at(kSize - 1) < 0) return false;
     const auto word = static_cast<std::uint32_t>(code.number(0, kSize));
+    if (word == aarch64::kPltHead) return course.leave();  // the resolver takes off what it pushes
     const Flow flow = machine::aarch64::flow_of(word);
     const std::uint64_t target = code.address() + static_cast<std::uint64_t>(flow.distance);
     std::uint64_t next = code.address() + kSize;

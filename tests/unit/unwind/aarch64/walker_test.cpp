@@ -205,6 +205,20 @@ TEST_CASE("no_cfi: a PLT stub is followed to its jump") {
   }
 }
 
+TEST_CASE("no_cfi: the head of a PLT, before and after its push") {
+  Fixture f;
+  f.main_from(3900);
+  f.code(kMain + 0x10 - 4, {0x94000000});
+  // bti c; stp x16, x30, [sp, #-16]!; adrp; ldr; add; br x17
+  f.code(kUndescribed, {0xd503245f, 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220});
+  f.stack[3899] = f.pc(kMain + 0x10);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const Registers start{
+        .pc = f.pc(kUndescribed + 4 * i), .sp = f.stack.at(i < 2 ? 3900 : 3898), .bx = f.pc(kMain + 0x10)};
+    CHECK(f.walk_root(start) == f.with_callers(start.pc));
+  }
+}
+
 TEST_CASE("no_cfi: a function is followed to its return, whatever it has done with its frame") {
   Fixture f;
   f.main_from(3900);
