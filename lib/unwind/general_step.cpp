@@ -142,8 +142,13 @@ bool interpret_row(const Row& row, const FrameDescription& description, std::uin
   } else if (!interpretation.recover(return_rule, back)) {
     return false;
   }
-  if (!is_given(row.registers[Machine::kStackPointer]))
-    caller.set(Machine::kStackPointer, interpretation.cfa());
+  if (!is_given(row.registers[Machine::kStackPointer])) {
+    // As in rules: a return address above the CFA is still the callee's (rule_reduction.hpp).
+    const bool above =
+        Machine::kReturnsByRegister && return_rule.how == RegisterHow::at_offset && return_rule.value >= 0;
+    const std::int64_t raised = above ? return_rule.value + 8 : 0;
+    caller.set(Machine::kStackPointer, interpretation.cfa() + static_cast<std::uint64_t>(raised));
+  }
   caller.set(Machine::kProgramCounter, row.signed_return ? back & Machine::kAddressMask : back);
   file = caller;
   return caller.known >> Machine::kStackPointer & 1U;

@@ -14,6 +14,8 @@ namespace rule_reduction {
 
 using Form = ExpressionValue::Form;
 
+constexpr std::int16_t kMostRaised = 16;  // words
+
 /// Whether a rule says where a register was saved, or that it is lost.
 inline bool is_given(const RegisterRule& rule) noexcept {
   return rule.how != RegisterHow::unspecified && rule.how != RegisterHow::same;
@@ -75,6 +77,7 @@ class Reduction {
       rule_.saved_base = slot.base;
       rule_.saved[i] = static_cast<std::int16_t>(slot.offset / 8);
     }
+    if (Machine::kReturnsByRegister) raise_cfa();
     rule_.form = form();
     return true;
   }
@@ -119,6 +122,22 @@ class Reduction {
       return false;
     }
     return fits_slot(slot.offset);
+  }
+
+  /// glibc's _dl_runtime_resolve takes what the head of the PLT pushed for it (two words, the return address
+  /// last) for its caller's: the return address lies above its CFA, which is in truth just above that.
+  void raise_cfa() noexcept {
+    if (rule_.return_base != SlotBase::cfa || rule_.cfa_loaded || rule_.return_slot < 0) return;
+    const auto words = static_cast<std::int16_t>(rule_.return_slot + 1);
+    if (words > kMostRaised) return;
+    rule_.cfa_offset += 8 * words;
+    rule_.return_slot = -1;
+    if (rule_.cfa_register == Machine::kStackPointer && rule_.cfa_offset <= 0)
+      rule_.return_slot = Rule::kUnchanged;  // the last instruction: it was loaded
+    if (rule_.saved_base != SlotBase::cfa) return;
+    for (std::int16_t& saved : rule_.saved) {
+      if (saved != Rule::kUnchanged) saved = static_cast<std::int16_t>(saved - words);
+    }
   }
 
   [[nodiscard]] RuleForm form() const noexcept {
@@ -176,6 +195,12 @@ Rule compile_rule(const CodeModule& module, std::uint64_t pc, RowWorkspaceOf<Mac
   if (find_description(module, pc, description)) {
     if (row_at(module, description, pc, workspace))
       rule = reduce_row(workspace.row, description, module.end, pc);
+    // Of glibc's resolver (above), the first instruction alone is described as if nothing had been pushed.
+    if (Machine::kReturnsByRegister && pc == description.code_begin && rule.return_slot == Rule::kUnchanged &&
+        row_at(module, description, pc + description.code_alignment, workspace)) {
+      const RegisterRule& next = workspace.row.registers[description.return_register];
+      if (next.how == RegisterHow::at_offset && next.value == 8) rule.cfa_offset += 16;
+    }
   } else {
     rule.before_function = find_description(module, pc + 1, description);
   }

@@ -100,6 +100,24 @@ TEST_CASE("aarch64: signatures begin and end where the call-frame information sa
   CHECK(rule_of(program, 6).return_slot == -1);
 }
 
+TEST_CASE("aarch64: a return address above the CFA, as glibc's resolver has it, belongs to the callee") {
+  // On entry the return address lies 8 bytes above the stack pointer; then 208 bytes are pushed.
+  Cfi program;
+  program.advance(1).u8(0x11).uleb(kLink).sleb(-1).advance(1).def_cfa_offset(208);
+  program.advance(4).def_cfa_offset(0).advance(1).u8(0x13).sleb(2);
+  CHECK(rule_of(program, 0).cfa_offset == 16);  // not described, but so all the same
+  CHECK(rule_of(program, 0).return_slot == Rule::kUnchanged);
+  CHECK(rule_of(program, 1).cfa_offset == 16);
+  CHECK(rule_of(program, 1).return_slot == -1);
+  CHECK(rule_of(program, 1).saved[1] == -1);
+  CHECK(rule_of(program, 2).cfa_offset == 224);
+  CHECK(rule_of(program, 2).return_slot == -1);
+  CHECK(rule_of(program, 2).form == RuleForm::sp_frame);
+  CHECK(rule_of(program, 6).cfa_offset == 16);
+  CHECK(rule_of(program, 7).cfa_offset == 0);  // all is taken off
+  CHECK(rule_of(program, 7).return_slot == Rule::kUnchanged);
+}
+
 TEST_CASE("aarch64: the CFA from a register that only the row can say") {
   const Rule rule = rule_of(Cfi{}.def_cfa(19, 64), 0);
   CHECK(rule.form == RuleForm::compact);
