@@ -334,7 +334,7 @@ TEST_CASE("walks are true at every instruction, spliced and afresh") {
         std::string(info.dli_fname == nullptr ? "?" : info.dli_fname) + "+" + std::to_string(pc - base) + " ";
   }
   CAPTURE(places);
-  CHECK(stepper.steps > 10'000);
+  CHECK(stepper.steps > 5'000);
   CHECK(stepper.reused > stepper.steps);
   CHECK(stepper.differing == 0);
   CHECK(stepper.partial == 0);
