@@ -1,5 +1,8 @@
 #pragma once
 
+#include "machine/aarch64/system_call.hpp"
+
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -50,9 +53,13 @@ inline std::uint64_t first_argument(const void* context) noexcept {
 
 // What a signal interrupted, by the instructions there: the registers do not say it.
 
-/// Whether the instruction at `pc` is a system call.
+/// Whether the instruction at `pc` is a system call. Code may be mapped for execution alone: the kernel is
+/// asked first, by a call that copies its argument in before it finds that the operation makes no sense.
 inline bool is_system_call(std::uint64_t pc) noexcept {
   constexpr std::uint32_t kCall = 0xd4000001;  // svc #0
+  constexpr long kNoSuchOperation = -1, kSetSize = 8;
+  const auto word = static_cast<long>(pc & ~std::uint64_t{7});
+  if (system_call(SYS_rt_sigprocmask, kNoSuchOperation, word, 0, kSetSize) != -EINVAL) return false;
   std::uint32_t instruction = 0;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): registers hold numbers
   std::memcpy(&instruction, reinterpret_cast<const void*>(pc), sizeof instruction);
@@ -68,8 +75,7 @@ inline bool starts_over(const void* context) noexcept {
 /// True if it is a system call, which starts over or was broken off.
 inline bool in_system_call(const void* context) noexcept {
   const std::uint64_t pc = static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
-  constexpr std::uint64_t kPage = 4096;  // what lies before the first instruction of one may not be readable
-  return is_system_call(pc) || (pc % kPage != 0 && is_system_call(pc - 4));
+  return is_system_call(pc) || is_system_call(pc - 4);
 }
 
 }  // namespace culprit::machine
