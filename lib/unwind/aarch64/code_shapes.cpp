@@ -9,17 +9,17 @@ namespace culprit::unwind {
 
 namespace {
 
-constexpr int kSize = 4;
+constexpr int kInstruction = 4;
 
 bool read_code(CodeBytes& code, int offset, std::uint32_t& word) noexcept {
-  if (code.at(offset) < 0 || code.at(offset + kSize - 1) < 0) return false;
-  word = static_cast<std::uint32_t>(code.number(offset, kSize));
+  if (code.at(offset) < 0 || code.at(offset + kInstruction - 1) < 0) return false;
+  word = static_cast<std::uint32_t>(code.number(offset, kInstruction));
   return true;
 }
 
 bool call_before(CodeBytes& code, machine::aarch64::Flow& flow) noexcept {
   std::uint32_t word = 0;
-  if (code.address() % kSize != 0 || !read_code(code, -kSize, word)) return false;
+  if (code.address() % kInstruction != 0 || !read_code(code, -kInstruction, word)) return false;
   flow = machine::aarch64::flow_of(word);
   return flow.kind == machine::aarch64::Flow::Kind::call;
 }
@@ -28,7 +28,7 @@ bool call_before(CodeBytes& code, machine::aarch64::Flow& flow) noexcept {
 bool is_signal_return(CodeBytes& code) noexcept {
   std::uint32_t number = 0;
   std::uint32_t call = 0;
-  return read_code(code, 0, number) && read_code(code, kSize, call) && number == 0xd2801168U &&
+  return read_code(code, 0, number) && read_code(code, kInstruction, call) && number == 0xd2801168U &&
          call == 0xd4000001U;
 }
 
@@ -40,7 +40,8 @@ int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept {
   CodeBytes code(&module, pc);
   std::uint32_t word = 0;
   for (int i = 1; i <= kBehind; ++i) {
-    if (pc % kSize == 0 && read_code(code, -kSize * i, word) && word == aarch64::kPltHead) return 8;
+    if (pc % kInstruction == 0 && read_code(code, -kInstruction * i, word) && word == aarch64::kPltHead)
+      return 8;
   }
   return -1;
 }
@@ -53,7 +54,7 @@ bool follows_call(CodeBytes& code) noexcept {
 bool names_callee(CodeBytes& code, std::uint64_t& target) noexcept {
   machine::aarch64::Flow flow;
   if (!call_before(code, flow) || !flow.direct) return false;
-  target = code.address() - kSize + static_cast<std::uint64_t>(flow.distance);
+  target = code.address() - kInstruction + static_cast<std::uint64_t>(flow.distance);
   return true;
 }
 
@@ -65,11 +66,11 @@ std::uint64_t through_stub(const CodeModule& /*module*/, std::uint64_t target) n
 // for; a thread may also stand at either. The stack pointer points to siginfo_t (128 bytes) and ucontext_t,
 // in which the registers begin 184 bytes further: x0 to x30, sp, pc.
 bool knows_signal_return(const CodeModule* module, std::uint64_t pc, Rule& rule) noexcept {
-  const std::uint64_t first = (pc + kSize - 1) / kSize * kSize;
+  const std::uint64_t first = (pc + kInstruction - 1) / kInstruction * kInstruction;
   CodeBytes code(module, first);
   bool found = is_signal_return(code);
-  if (!found && pc % kSize == 0) {
-    code.move_to(first - kSize);
+  if (!found && pc % kInstruction == 0) {
+    code.move_to(first - kInstruction);
     found = is_signal_return(code);
   }
   if (!found) return false;

@@ -15,7 +15,7 @@ __attribute__((noinline)) static long work(double seconds) {
   return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank = 0;
   long sum = 0;
   MPI_Init(&argc, &argv);

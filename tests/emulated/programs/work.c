@@ -26,9 +26,9 @@ __attribute__((noinline)) static long descend(int depth) {
   return below + depth;
 }
 
-__attribute__((noinline)) static int compare(const void *a, const void *b) {
+__attribute__((noinline)) static int compare(const void* a, const void* b) {
   STAYS;
-  return *(const int *)a - *(const int *)b;
+  return *(const int*)a - *(const int*)b;
 }
 
 __attribute__((noinline)) static void sort(void) {
