@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Each folder may include itself and these.
 MAY_INCLUDE = {
+    "lib/machine": set(),
     "lib/bytes": set(),
     "lib/print": set(),
     "lib/spelling": set(),
@@ -20,21 +21,21 @@ MAY_INCLUDE = {
     "lib/metrics": set(),
     "lib/storage": set(),
     "lib/exchange": {"files", "storage"},
-    "lib/unwind": {"bytes", "cct"},
-    "lib/measurement": {"bytes", "cct"},
-    "lib/structure": {"bytes", "files"},
+    "lib/unwind": {"bytes", "cct", "machine"},
+    "lib/measurement": {"bytes", "cct", "machine"},
+    "lib/structure": {"bytes", "files", "machine"},
     "lib/database": {"bytes", "print", "metrics", "exchange", "files"},
     "lib/blame": {"metrics", "database"},
     "lib/waits": {"metrics", "measurement", "exchange", "storage"},
     "lib/stuck": {"cct", "measurement", "print", "structure"},
-    "lib/stacks": {"cct", "files", "measurement", "print", "stuck"},
+    "lib/stacks": {"cct", "files", "machine", "measurement", "print", "stuck"},
     "lib/merge": {"bytes", "files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",
                   "waits"},
     "lib/follow": {"cct", "measurement", "merge", "print", "structure", "stuck"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
-    "hpcrun-lite/runtime": {"print", "unwind", "measurement", "cct"},
-    "hpcrun-lite/mpi": {"unwind"},
-    "hpcrun-lite/launcher": {"files", "print", "measurement", "spelling"},
+    "hpcrun-lite/runtime": {"machine", "print", "unwind", "measurement", "cct"},
+    "hpcrun-lite/mpi": {"machine", "unwind"},
+    "hpcrun-lite/launcher": {"files", "machine", "print", "measurement", "spelling"},
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
     "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "follow", "stuck", "stacks", "blame", "database", "metrics",
                    "views"},
@@ -54,7 +55,7 @@ MODULES = ["text", "errors", "checksum", "parts", "cursor", "scopes", "run", "su
 # What it may import besides: the standard library, and these where they are present.
 PRESENT = {"numpy", "pandas", "hatchet", "xxhash", "compression"}
 # The runtime may see only what never allocates.
-RUNTIME_HEADERS = {"cct/frame.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
+RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/file_space.hpp", "measurement/raw_memory.hpp", "measurement/refused_sampling.hpp", "measurement/schedule.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}

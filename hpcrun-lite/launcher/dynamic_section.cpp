@@ -1,6 +1,7 @@
 #include "launcher/dynamic_section.hpp"
 
 #include "files/named_file.hpp"
+#include "machine/machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -103,7 +104,7 @@ std::optional<DynamicSection> read_dynamic_section(const std::string& path) {
     return section;
   }
   if (!file.get(0, header) || header.e_phentsize != sizeof(Elf64_Phdr)) return section;
-  section.machine = header.e_machine == EM_X86_64 ? Machine::this_one : Machine::other;
+  section.machine = header.e_machine == machine::kElfMachine ? Machine::this_one : Machine::other;
   const std::vector<Elf64_Phdr> segments = read_segments(file, header);
   const auto first = [&segments](std::uint32_t type) {
     return std::ranges::find(segments, type, &Elf64_Phdr::p_type);

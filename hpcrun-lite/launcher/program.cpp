@@ -3,6 +3,7 @@
 #include "files/named_file.hpp"
 #include "launcher/dynamic_section.hpp"
 #include "launcher/failure.hpp"
+#include "machine/machine.hpp"
 
 #include <array>
 #include <cerrno>
@@ -95,7 +96,8 @@ void refuse_unmeasurable(const std::string& path, const DynamicSection& dynamic)
     case Machine::this_one:
       break;
     case Machine::other:
-      throw Failure(kCannotRun, "run: " + path + ": is not a 64-bit x86 program (build it for x86-64)");
+      throw Failure(kCannotRun, "run: " + path + ": is not a program for " + machine::kName +
+                                    " (build it for " + machine::kName + ")");
     case Machine::damaged:
       throw Failure(kCannotRun, "run: " + path + ": is damaged (rebuild or copy it again)");
   }

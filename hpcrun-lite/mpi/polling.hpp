@@ -1,32 +1,17 @@
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <cstdint>
 #include <ctime>
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 // MPI_Test and its like return at once, so no single call says whether its thread waits. A thread that asks
 // again right after a poll that found nothing does nothing else: it waits, spinning.
 namespace culprit::mpi {
 
-/// Ticks of a counter that is cheap to read and never stops, a few per nanosecond at most.
-inline std::uint64_t ticks() {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t count;
-  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
-  return count;
-#else
-  return 0;
-#endif
-}
-
 /// What a thread reads when it asks whether it did nothing but poll.
 struct ThreadClocks {
-  static std::uint64_t ticks() { return culprit::mpi::ticks(); }
+  static std::uint64_t ticks() { return machine::ticks(); }
   static std::uint64_t passed_ns() { return read(CLOCK_MONOTONIC); }
   /// A system call of some hundred nanoseconds, on virtual machines up to a microsecond.
   static std::uint64_t used_ns() { return read(CLOCK_THREAD_CPUTIME_ID); }

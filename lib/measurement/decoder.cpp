@@ -5,12 +5,7 @@
 namespace culprit::measurement {
 
 bool has_fast_pext() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam15h") &&
-         !__builtin_cpu_is("amdfam17h");
-#else
-  return false;
-#endif
+  return machine::takes_bits();
 }
 
 std::uint64_t varint_by_bytes(bytes::Reader<ThrowDamaged>& in) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bytes/reader.hpp"
+#include "machine/varints.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/sealed_layout.hpp"
 
@@ -10,10 +11,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace culprit::measurement {
 
@@ -122,13 +119,7 @@ class BasicDecoder : public bytes::Reader<ThrowDamaged> {
   /// The low seven bits of each byte, one after the other.
   static std::uint64_t joined(std::uint64_t word) {
     constexpr std::uint64_t kGroups = 0x7f7f7f7f7f7f7f7fu;
-#if defined(__x86_64__)
-    if constexpr (kJoining == Joining::pext) {
-      std::uint64_t number = 0;
-      __asm__("pextq %2, %1, %0" : "=r"(number) : "r"(word), "r"(kGroups));
-      return number;
-    }
-#endif
+    if constexpr (kJoining == Joining::pext) return machine::take_bits(word, kGroups);
     word &= kGroups;
     word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
     word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
@@ -137,26 +128,11 @@ class BasicDecoder : public bytes::Reader<ThrowDamaged> {
 
   /// Bit i: byte i of the kWindow next ones is the last of a varint. So the ends of several are found at once
   /// and not each from the one before. 0 on machines where that is not simple.
-  [[nodiscard]] std::uint32_t stops_ahead() const {
-#if defined(__SSE2__)
-    const auto* const window = reinterpret_cast<const __m128i*>(at_);
-    const auto low = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_loadu_si128(window)));
-    const auto high = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_loadu_si128(window + 1)));
-    return ~(low | high << 16);
-#else
-    return 0;
-#endif
-  }
+  [[nodiscard]] std::uint32_t stops_ahead() const { return machine::low_bytes(at_); }
 
   /// The bit of the count-th stop, 0 if it is not among them.
   static std::uint32_t bit_of_stop(unsigned count, std::uint32_t stops) {
-#if defined(__x86_64__)
-    if constexpr (kJoining == Joining::pext) {
-      std::uint32_t bit = 0;
-      __asm__("pdepl %2, %1, %0" : "=r"(bit) : "r"(std::uint32_t{1} << (count - 1)), "r"(stops));
-      return bit;
-    }
-#endif
+    if constexpr (kJoining == Joining::pext) return machine::put_bits(std::uint32_t{1} << (count - 1), stops);
     for (unsigned i = 1; i < count; ++i) stops &= stops - (stops != 0 ? 1 : 0);
     return stops & (0 - stops);
   }

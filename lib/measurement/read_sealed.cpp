@@ -421,9 +421,7 @@ void SealedReader::read_tree(std::uint32_t index) {
 
 /// With has_fast_pext() there are the instructions of BMI, too: counts and shifts of bits that wait for
 /// nothing else.
-#if defined(__x86_64__)
-[[gnu::target("bmi,bmi2")]]
-#endif
+CULPRIT_TAKES_BITS
 void SealedReader::read_tree_by_pext(std::uint32_t index) {
   read_tree<Joining::pext>(index);
 }

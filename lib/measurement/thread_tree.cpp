@@ -5,6 +5,7 @@
 // values. Nothing allocates or locks.
 #include "measurement/thread_tree.hpp"
 
+#include "machine/machine.hpp"
 #include "measurement/thread_sum.hpp"
 
 #include <cerrno>
@@ -305,7 +306,7 @@ bool ThreadTree::lock_schedule() noexcept {
   for (int i = 0; i < kAttempts; ++i) {
     std::uint32_t even = changes.load(std::memory_order_relaxed) & ~std::uint32_t{1};
     if (changes.compare_exchange_weak(even, even + 1, std::memory_order_acquire)) return true;
-    __builtin_ia32_pause();
+    machine::pause();
   }
   return false;
 }

@@ -59,7 +59,6 @@ constexpr std::chrono::milliseconds kBetweenDead{5};
 constexpr int kRounds = 2;  // the second one for threads that began meanwhile
 /// Of a stack, from its pointer on: all that programs use but for those that recurse very deeply.
 constexpr std::size_t kMostStack = std::size_t{1} << 20U;
-constexpr std::uint64_t kRedZone = 128;  // bytes below the stack pointer that leaf functions use
 constexpr unsigned kEventShift = 8;
 constexpr int kSignalMask = 0x7f;
 
@@ -78,23 +77,23 @@ void pause_for(std::uint64_t ns) {
 /// Calls that the kernel ends with EINTR when their thread is stopped, without having done anything:
 /// signal(7), "Interruption of system calls and library functions by stop signals"; of sockets those with a
 /// time limit.
-bool may_restart(unsigned long long call) {
-  constexpr std::array<unsigned long long, 24> kCalls = {
-      SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop,
+bool may_restart(std::uint64_t call) {
+  constexpr std::array<std::int64_t, 24> kCalls = {
+      machine::kEpollWait, SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,         SYS_semtimedop,
       SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,          SYS_readv,
       SYS_write,           SYS_writev,       SYS_recvfrom,      SYS_recvmsg,       SYS_recvmmsg,
       SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,      SYS_accept,        SYS_accept4,
       SYS_connect,         SYS_getrandom,    SYS_msgrcv,        SYS_io_uring_enter};
-  return std::ranges::find(kCalls, call) != kCalls.end();
+  return std::ranges::find(kCalls, static_cast<std::int64_t>(call)) != kCalls.end();
 }
 
 /// The kernel has ended a system call on our account: it is to begin again, unless a handler of a signal runs
 /// first. A call with a time limit waits for that time again.
 void restart_call(pid_t tid, const user_regs_struct& registers) {
   constexpr long kRestartWithoutHandler = 514;  // ERESTARTNOHAND, which no header of user space has
-  if (static_cast<long long>(registers.rax) != -EINTR || !may_restart(registers.orig_rax)) return;
+  if (machine::stopped_result(registers) != -EINTR || !may_restart(machine::stopped_call(registers))) return;
   user_regs_struct changed = registers;
-  changed.rax = static_cast<unsigned long long>(-kRestartWithoutHandler);
+  machine::set_stopped_result(changed, -kRestartWithoutHandler);
   iovec all{.iov_base = &changed, .iov_len = sizeof changed};
   ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
 }
@@ -257,9 +256,9 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
   const bool foreign = got && !known;
   std::size_t size = 0;
   if (known) {
-    const std::uint64_t pointer = thread.registers.rsp;
+    const std::uint64_t pointer = machine::stopped_sp(thread.registers);
     const Mapping* const mapping = memory.mapping_at(pointer);
-    thread.stack = mapping == nullptr ? pointer : std::max(pointer - kRedZone, mapping->begin);
+    thread.stack = mapping == nullptr ? pointer : std::max(pointer - machine::This::kRedZone, mapping->begin);
     size = mapping == nullptr ? kMostStack : std::min(kMostStack, mapping->end - thread.stack);
     size = memory.read(thread.stack, std::span(buffer_).first(size));
     if (is_of_ours(status)) restart_call(asked.tid, thread.registers);

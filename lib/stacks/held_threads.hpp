@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/machine.hpp"
 #include "stacks/address_space.hpp"
 
 #include <condition_variable>

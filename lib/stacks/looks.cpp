@@ -112,7 +112,7 @@ void Subject::say_missed(const std::vector<MissedThread>& missed, Observation& f
       why == Why::uninterruptible
           ? "in uninterruptible sleep: it waits for a disk, a network file system or a child "
             "of vfork (cat /proc/PID/task/TID/wchan as root says where)"
-      : why == Why::not_64_bit ? "of a 32-bit program (only x86-64 is supported)"
+      : why == Why::not_64_bit ? "of a 32-bit program (only 64-bit ones are supported)"
                                : "did not stop within a second (look again)";
   const std::string first = "thread " + std::to_string(missed.front().tid);
   found.missed.push_back(label_ + ": " + first +
@@ -138,6 +138,12 @@ Walk Subject::walk_of(const ThreadCopy& copy) {
 }
 
 void Subject::look(Holder& holder, std::size_t number, Observation& found) {
+  if (!machine::kCallsBeginAgain) {
+    over_ = true;
+    found.unseen.push_back(label_ + ": no thread can be stopped on " + machine::kName +
+                           " without breaking off its system call (measure the program by hpcrun-lite)");
+    return;
+  }
   if (over_) return;
   if (number == 0) say_stopped(found);
   std::vector<pid_t> starved;
@@ -166,10 +172,7 @@ void Subject::look(Holder& holder, std::size_t number, Observation& found) {
 
 /// Whether a thread may not have run in between. Other registers change when a call begins again.
 bool is_same_state(const user_regs_struct& a, const user_regs_struct& b) {
-  const auto kept = [](const user_regs_struct& all) {
-    return std::array{all.rip, all.rsp, all.rbp, all.rbx, all.r12, all.r13, all.r14, all.r15};
-  };
-  return kept(a) == kept(b);
+  return machine::lasting_registers(a) == machine::lasting_registers(b);
 }
 
 /// Of two walks in one look the later one counts.

@@ -12,9 +12,9 @@
 #include <libunwind.h>
 #include <sys/syscall.h>
 
-// Of libunwind-x86_64, for those who find modules by themselves: its headers leave it out.
+// Of libunwind, for those who find modules by themselves: its headers leave it out.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the library's name
-extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
+extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
                                                   unw_proc_info_t*, int, void*);
 
 namespace culprit::stacks {
@@ -34,16 +34,6 @@ struct Walker::State {
 };
 
 namespace {
-
-constexpr int kRegisters = UNW_X86_64_RIP + 1;
-
-constexpr std::uint64_t kSystemCall = 0x050f;  // the bytes of the instruction
-
-/// In libunwind's order, which is DWARF's.
-std::array<unw_word_t, kRegisters> registers_of(const user_regs_struct& all) {
-  return {all.rax, all.rdx, all.rcx, all.rbx, all.rsi, all.rdi, all.rbp, all.rsp, all.r8,
-          all.r9,  all.r10, all.r11, all.r12, all.r13, all.r14, all.r15, all.rip};
-}
 
 std::optional<std::uint64_t> copied_word(const ThreadCopy& thread, std::uint64_t address) {
   if (address < thread.stack || thread.bytes.size() < sizeof(std::uint64_t)) return std::nullopt;
@@ -80,7 +70,7 @@ int find_procedure(unw_addr_space_t space, unw_word_t address, unw_proc_info_t* 
   information.u.rti.table_data = module->first_entry;
   information.u.rti.table_len = module->entries;  // of 8 bytes each, which is also the unit
   const int result =
-      _Ux86_64_dwarf_search_unwind_table(space, address, &information, found, wants_details, argument);
+      UNW_OBJ(dwarf_search_unwind_table)(space, address, &information, found, wants_details, argument);
   if (result == -UNW_ENOINFO) state_of<State>(argument).unknown = !is_loader(module);
   return result;
 }
@@ -90,11 +80,10 @@ void put_information(unw_addr_space_t /*space*/, unw_proc_info_t* /*information*
 /// Whether it is just behind a system call that makes a thread. The C library's functions around it have no
 /// unwind information for the instructions there: for the new thread, which nobody called, it would be wrong.
 bool is_behind_clone(const user_regs_struct& all, AddressSpace& memory) {
-  if (all.orig_rax != SYS_clone && all.orig_rax != SYS_clone3) return false;
-  const auto before = memory.lasting_word(all.rip - sizeof(std::uint64_t));
-  for (std::uint64_t code = before.value_or(0); code != 0; code >>= 8U)
-    if ((code & 0xffffU) == kSystemCall) return true;
-  return false;
+  const std::uint64_t call = machine::stopped_call(all);
+  if (call != SYS_clone && call != SYS_clone3) return false;
+  return machine::holds_system_call(
+      memory.lasting_word(machine::stopped_pc(all) - sizeof(std::uint64_t)).value_or(0));
 }
 
 int find_generated(unw_addr_space_t /*space*/, unw_word_t* /*list*/, void* /*argument*/) {
@@ -118,8 +107,9 @@ int access_memory(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* wo
 template <class State>
 int access_register(unw_addr_space_t /*space*/, unw_regnum_t number, unw_word_t* value, int write,
                     void* argument) {
-  if (write != 0 || number < 0 || number >= kRegisters) return -UNW_EBADREG;
-  *value = registers_of(state_of<State>(argument).registers)[static_cast<std::size_t>(number)];
+  const auto registers = machine::numbered_registers(state_of<State>(argument).registers);
+  if (write != 0 || number < 0 || static_cast<std::size_t>(number) >= registers.size()) return -UNW_EBADREG;
+  *value = registers[static_cast<std::size_t>(number)];
   return 0;
 }
 
@@ -176,15 +166,16 @@ Walk Walker::walk_stopped(const ThreadCopy& thread) {
 /// whole.
 bool Walker::leave_clone(const ThreadCopy& thread, Walk& walk) {
   unw_proc_info_t information{};
-  if (find_procedure<State>(state_->space, thread.registers.rip, &information, 0, state_.get()) == 0)
+  if (find_procedure<State>(state_->space, machine::stopped_pc(thread.registers), &information, 0,
+                            state_.get()) == 0)
     return true;  // libunwind knows the way
-  walk.whole = thread.registers.rax == 0;
+  walk.whole = machine::stopped_result(thread.registers) == 0;
   if (walk.whole) return false;
-  unw_word_t caller = 0;
-  if (access_memory<State>(state_->space, thread.registers.rsp, &caller, 0, state_.get()) != 0) return false;
-  state_->registers.rip = caller;
-  state_->registers.rsp += sizeof caller;
-  walk.steps.push_back({caller, false});
+  const auto load = [this](std::uint64_t slot, std::uint64_t& word) {
+    return access_memory<State>(state_->space, slot, &word, 0, state_.get()) == 0;
+  };
+  if (!machine::leave_bare_function(state_->registers, load)) return false;
+  walk.steps.push_back({machine::stopped_pc(state_->registers), false});
   return true;
 }
 
@@ -192,12 +183,12 @@ Walk Walker::walk_on(const ThreadCopy& thread) {
   Walk walk;
   state_->thread = &thread;
   state_->registers = thread.registers;
-  walk.steps.push_back({thread.registers.rip, true});
+  walk.steps.push_back({machine::stopped_pc(thread.registers), true});
   if (is_behind_clone(thread.registers, state_->memory) && !leave_clone(thread, walk)) return walk;
   unw_cursor_t cursor;
   if (unw_init_remote(&cursor, state_->space, state_.get()) != 0) return walk;
   bool interrupted = unw_is_signal_frame(&cursor) > 0;
-  unw_word_t last = state_->registers.rsp;
+  unw_word_t last = machine::stopped_sp(state_->registers);
   while (walk.steps.size() < kMaxDepth) {
     state_->unknown = false;  // libunwind then guesses, and may take it for the end
     const int moved = unw_step(&cursor);

@@ -17,7 +17,7 @@ class CodeReader {
  public:
   CodeReader(const Module& module, const FunctionBounds& bounds);
   /// Whether the module's machine code can be read at all.
-  [[nodiscard]] bool able() const { return module_.is_x86_64(); }
+  [[nodiscard]] bool able() const { return module_.is_x86_64() || module_.is_aarch64(); }
   /// The graph of the procedure with these ranges, its entry's first. Empty where they hold more code than
   /// any procedure does.
   [[nodiscard]] FlowGraph read(const std::vector<Range>& ranges);

@@ -3,6 +3,8 @@
 // (24) and the table's address (4096), and reads entries until one is no instruction of the procedure.
 #include "structure/jump_tables.hpp"
 
+#include "structure/aarch64/code.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -120,6 +122,7 @@ std::size_t JumpTables::bound(std::span<const Instruction> instructions, std::si
 
 std::vector<std::uint64_t> JumpTables::targets(std::span<const Instruction> instructions,
                                                std::size_t jump) const {
+  if (module_.is_aarch64()) return aarch64::jump_targets(module_, instructions, jump);
   std::vector<std::uint64_t> found;
   const Table table = locate(instructions, jump);
   if (table.address == 0 || module_.executable(table.address)) return found;

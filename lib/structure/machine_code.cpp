@@ -2,6 +2,8 @@
 // each.
 #include "structure/machine_code.hpp"
 
+#include "structure/aarch64/code.hpp"
+
 #include <algorithm>
 
 namespace culprit::structure {
@@ -41,6 +43,7 @@ Decoder::Decoder(const Module& module) : module_(module) {
 }
 
 std::vector<Instruction> Decoder::decode(Range range) const {
+  if (module_.is_aarch64()) return aarch64::decode(module_, range);
   std::vector<Instruction> out;
   auto code = module_.bytes(range.low);
   code = code.first(std::min<std::size_t>(code.size(), range.high - range.low));
@@ -68,7 +71,7 @@ std::vector<Instruction> Decoder::decode(Range range) const {
 
 bool Decoder::decode_details(std::uint64_t address, DetailedInstruction& out) const {
   const auto code = module_.bytes(address);
-  if (code.empty()) return false;
+  if (code.empty() || !module_.is_x86_64()) return false;
   const std::size_t size = std::min<std::size_t>(code.size(), ZYDIS_MAX_INSTRUCTION_LENGTH);
   return ZYAN_SUCCESS(
       ZydisDecoderDecodeFull(&decoder_, code.data(), size, &out.instruction, out.operands.data()));

@@ -180,7 +180,7 @@ void Module::read_segments() {
   std::size_t count = 0, file_size = 0;
   const char* file = elf_rawfile(elf_, &file_size);
   if (gelf_getehdr(elf_, &header) == nullptr || elf_getphdrnum(elf_, &count) != 0 || file == nullptr) return;
-  x86_64_ = header.e_machine == EM_X86_64 && header.e_ident[EI_CLASS] == ELFCLASS64;
+  if (header.e_ident[EI_CLASS] == ELFCLASS64) machine_ = header.e_machine;
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr segment{};
     if (gelf_getphdr(elf_, static_cast<int>(i), &segment) == nullptr || segment.p_type != PT_LOAD) continue;
@@ -340,11 +340,13 @@ std::uint64_t Module::pointer(std::uint64_t address) const {
 
 std::vector<Module::Relocation> Module::read_relocations() const {
   std::vector<Relocation> relocations;
-  const auto bytes = x86_64_ ? section(".rela.dyn").bytes : std::span<const std::byte>();
+  const bool known = is_x86_64() || is_aarch64();
+  const std::uint64_t relative = is_aarch64() ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+  const auto bytes = known ? section(".rela.dyn").bytes : std::span<const std::byte>();
   for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.size(); at += sizeof(Elf64_Rela)) {
     Elf64_Rela relocation;
     std::memcpy(&relocation, bytes.data() + at, sizeof relocation);
-    if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE) continue;
+    if (ELF64_R_TYPE(relocation.r_info) != relative) continue;
     relocations.push_back({relocation.r_offset, static_cast<std::uint64_t>(relocation.r_addend)});
   }
   std::ranges::sort(relocations, {}, &Relocation::place);

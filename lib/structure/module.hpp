@@ -38,7 +38,8 @@ class Module {
   [[nodiscard]] Elf* elf() const { return elf_; }
   [[nodiscard]] Dwfl_Module* dwfl() const { return module_; }
   [[nodiscard]] const std::string& build_id() const { return build_id_; }
-  [[nodiscard]] bool is_x86_64() const { return x86_64_; }
+  [[nodiscard]] bool is_x86_64() const { return machine_ == EM_X86_64; }
+  [[nodiscard]] bool is_aarch64() const { return machine_ == EM_AARCH64; }
   /// The file's name without its directory.
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -112,12 +113,12 @@ class Module {
   std::string name_, build_id_, stamp_, debug_files_;
   files::Descriptor own_;                           ///< to see whether it changed
   std::vector<std::filesystem::path> directories_;  ///< of the module and its debug file
-  bool x86_64_ = false;
+  std::uint16_t machine_ = EM_NONE;                 ///< of 64 bits; else EM_NONE
   std::vector<Segment> segments_;
   struct Relocation {
     std::uint64_t place = 0, value = 0;
   };
-  /// R_X86_64_RELATIVE, ascending; read when first asked for.
+  /// Relative ones, ascending; read when first asked for.
   mutable std::optional<std::vector<Relocation>> relocations_;
   [[nodiscard]] std::vector<Relocation> read_relocations() const;
   mutable std::vector<std::string> notes_;

@@ -1,5 +1,7 @@
 #include "structure/plt.hpp"
 
+#include "structure/aarch64/code.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +21,12 @@ std::string symbol_of(Elf_Data* symbols, Elf* elf, std::size_t names, const GElf
 }  // namespace
 
 LinkageStubs::LinkageStubs(const Module& module) : module_(module) {
-  if (!module.is_x86_64()) return;
+  if (module.is_x86_64()) note_x86_64_tables(module);
+  if (module.is_aarch64()) note_aarch64_table(module.section(".plt"));
+  if (!tables_.empty()) read_relocations(module);
+}
+
+void LinkageStubs::note_x86_64_tables(const Module& module) {
   for (const char* name : {".plt", ".plt.sec", ".plt.got", ".plt.bnd"}) {
     const Module::Section section = module.section(name);
     if (section.bytes.empty()) continue;
@@ -27,10 +34,18 @@ LinkageStubs::LinkageStubs(const Module& module) : module_(module) {
     tables_.push_back(
         {{section.address, section.address + section.bytes.size()}, plausible ? section.entry_size : 16});
   }
-  if (!tables_.empty()) read_relocations(module);
+}
+
+/// The table's head is longer than a stub.
+void LinkageStubs::note_aarch64_table(const Module::Section& section) {
+  if (section.bytes.size() < aarch64::kStubHead) return;
+  const std::uint64_t first = section.address + aarch64::kStubHead;
+  tables_.push_back({{section.address, first}, aarch64::kStubHead});
+  tables_.push_back({{first, section.address + section.bytes.size()}, aarch64::stub_size(section.bytes)});
 }
 
 void LinkageStubs::read_relocations(const Module& module) {
+  const std::uint64_t data = module.is_aarch64() ? R_AARCH64_GLOB_DAT : R_X86_64_GLOB_DAT;
   std::size_t section_names = 0;
   Elf* elf = module.elf();
   if (elf_getshdrstrndx(elf, &section_names) != 0) return;
@@ -50,7 +65,7 @@ void LinkageStubs::read_relocations(const Module& module) {
       GElf_Rela relocation{};
       if (gelf_getrela(relocations, static_cast<int>(i), &relocation) == nullptr) break;
       const auto type = GELF_R_TYPE(relocation.r_info);
-      if (!lazy && type != R_X86_64_GLOB_DAT) continue;
+      if (!lazy && type != data) continue;
       std::string callee = symbol_of(symbols, elf, symbol_header.sh_link, relocation);
       if (lazy) by_index_.push_back(callee);
       if (!callee.empty()) slots_.emplace(relocation.r_offset, std::move(callee));
@@ -71,6 +86,10 @@ std::optional<LinkageStubs::Stub> LinkageStubs::find(std::uint64_t address) cons
 std::string LinkageStubs::called_before(std::uint64_t address) const {
   constexpr std::uint64_t kDistance = 4;     // bytes of an instruction's distance to its end, where it ends
   constexpr std::uint64_t kThroughSlot = 6;  // bytes of a call through a slot; the direct call has one less
+  if (module_.is_aarch64()) {
+    const std::optional<Stub> stub = find(aarch64::callee_before(module_, address));
+    return stub ? stub->callee : std::string();
+  }
   if (!module_.is_x86_64() || address < kThroughSlot) return {};
   const auto code = module_.bytes(address - kThroughSlot);
   if (code.size() < kThroughSlot) return {};
@@ -86,6 +105,10 @@ std::string LinkageStubs::called_before(std::uint64_t address) const {
 }
 
 std::string LinkageStubs::callee_of(Range stub) const {
+  if (module_.is_aarch64()) {
+    const auto slot = slots_.find(aarch64::slot_of(module_, stub));
+    return slot == slots_.end() ? std::string() : slot->second;
+  }
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   auto code = module_.bytes(stub.low);

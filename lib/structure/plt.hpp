@@ -30,6 +30,8 @@ class LinkageStubs {
     Range range;
     std::uint64_t stub_size;
   };
+  void note_x86_64_tables(const Module& module);
+  void note_aarch64_table(const Module::Section& section);
   void read_relocations(const Module& module);
   [[nodiscard]] std::string callee_of(Range stub) const;
   const Module& module_;

@@ -54,7 +54,8 @@ class Recovery {
     if (request_.debug_info) read_debug_information();
     for (std::size_t i = 0; i < request_.addresses.size(); ++i) assign(i);
     read_lines();
-    if (request_.loops && !code_.able()) out_.notes.emplace_back("no loops: not x86-64 machine code");
+    if (request_.loops && !code_.able())
+      out_.notes.emplace_back("no loops: machine code of neither x86-64 nor aarch64");
     ScopeTable scopes(out_.scopes);
     for (std::uint32_t i = 0; i < found_.size(); ++i) {
       place(i, scopes);

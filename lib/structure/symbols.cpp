@@ -32,6 +32,12 @@ bool better(const Symbol& a, const Symbol& b) {
          std::tuple(b.rank, b.name.size(), std::string_view(b.name));
 }
 
+/// `$x` and `$d`, perhaps with a suffix: where code and data begin (ELF for the Arm 64-bit
+/// architecture 5.5.5).
+bool marks_code(std::string_view name) {
+  return (name.starts_with("$x") || name.starts_with("$d")) && (name.size() == 2 || name[2] == '.');
+}
+
 std::vector<Symbol> read_symbols(const Module& module) {
   std::vector<Symbol> symbols;
   const int count = dwfl_module_getsymtab(module.dwfl());
@@ -46,6 +52,7 @@ std::vector<Symbol> read_symbols(const Module& module) {
     const std::uint64_t low = value - module.bias();
     if (!module.executable(low)) continue;
     const std::string_view whole(name);
+    if (module.is_aarch64() && marks_code(whole)) continue;
     const std::string_view plain = whole.substr(0, whole.find('@', 1));
     const std::uint64_t high = low + symbol.st_size < low ? low : low + symbol.st_size;
     symbols.push_back({{low, high}, std::string(plain), rank_of(symbol, plain)});

@@ -11,10 +11,10 @@ namespace culprit::unwind {
 
 /// A step that a fallback proposes.
 struct Bridge {
-  std::uint64_t return_slot = 0;
-  std::uint64_t bp_slot = 0;  ///< 0: rbp is unchanged
+  std::uint64_t return_slot = 0;  ///< 0: the return address is in the link register
+  std::uint64_t bp_slot = 0;      ///< 0: the frame pointer is unchanged
   std::uint64_t cfa = 0;
-  bool uses_bp = false;  ///< depends on rbp
+  bool uses_bp = false;  ///< depends on the frame pointer
   bool opaque = false;   ///< depends on memory beyond these slots
 };
 
@@ -22,7 +22,8 @@ struct Bridge {
 struct BridgeStart {
   const CodeModule* module = nullptr;  ///< that maps pc; null: none is known
   std::uint64_t pc = 0, sp = 0, bp = 0;
-  bool exact = false;  ///< pc is not a return address
+  std::uint64_t link = 0;  ///< the link register, where there is one
+  bool exact = false;      ///< pc is not a return address
 };
 
 /// Proposes a step: by the shape of a PLT stub, then by following the code to its return, then along the
@@ -30,9 +31,6 @@ struct BridgeStart {
 /// nothing plausible.
 bool bridge_frame(const BridgeStart& start, FindModule find, void* context, StackBounds& bounds,
                   Bridge& bridge) noexcept;
-
-/// Bytes that a PLT stub has pushed when it is about to execute `pc`; -1: this is no PLT stub.
-int plt_stub_pushed(const CodeModule& module, std::uint64_t pc) noexcept;
 
 /// True if `address` follows a call instruction in a module that `find` knows.
 bool is_return_address(std::uint64_t address, FindModule find, void* context) noexcept;

@@ -66,7 +66,7 @@ bool parse_common(const CodeModule& module, std::uint64_t cie, FrameDescription&
   description.code_alignment = cursor.uleb();
   description.data_alignment = cursor.sleb();
   description.return_register = version == 1 ? cursor.read<std::uint8_t>() : cursor.uleb();
-  if (!cursor.ok() || description.return_register >= kRegisterCount) return false;
+  if (!cursor.ok()) return false;
   if (load_as<char>(letters) == 'z') {
     description.augmented = true;
     const std::uint64_t length = cursor.uleb();

@@ -1,31 +1,16 @@
 #pragma once
 
+#include "machine/machine.hpp"
 #include "unwind/code_bytes.hpp"
 
 #include <cstdint>
 
 // Call-frame information (.eh_frame): finds the description that covers a code address through
 // .eh_frame_hdr's binary search table and runs its instructions up to that address. Sources: System V ABI for
-// x86-64 4.2.4, LSB core 10.6, DWARF 5 section 6.4. Every read stays inside the module's mapping;
-// async-signal-safe.
+// x86-64 4.2.4, DWARF for the Arm 64-bit architecture, LSB core 10.6, DWARF 5 section 6.4. Every read stays
+// inside the module's mapping; async-signal-safe. The rules of either processor can be read on either
+// (call_frame_program.hpp, rule_reduction.hpp): only that of this one is compiled here.
 namespace culprit::unwind {
-
-/// DWARF numbers of the x86-64 registers that matter by name.
-enum : std::uint8_t {
-  kRax = 0,
-  kRdx = 1,
-  kRcx = 2,
-  kRbx = 3,
-  kRsi = 4,
-  kRdi = 5,
-  kRbp = 6,
-  kRsp = 7,
-  kR8 = 8,
-  kR12 = 12,
-  kR15 = 15,
-  kReturnAddress = 16,
-  kRegisterCount = 17,
-};
 
 /// How a register's value in the caller is found.
 enum class RegisterHow : std::uint8_t {
@@ -45,11 +30,14 @@ struct RegisterRule {
 };
 
 /// One row of the unwind table: the rules that hold at one code address.
-struct Row {
+template <typename Machine>
+struct RowOf {
   RegisterRule cfa;  ///< in_register (register number in cfa_register, offset in value) or is_expression
   std::uint8_t cfa_register = 0;
-  RegisterRule registers[kRegisterCount];
+  bool signed_return = false;  ///< the return address carries a signature
+  RegisterRule registers[Machine::kRegisterCount];
 };
+using Row = RowOf<machine::This>;
 
 /// A frame description entry together with what its common entry says.
 struct FrameDescription {
@@ -58,22 +46,24 @@ struct FrameDescription {
   std::uint64_t begin = 0, end = 0;                  ///< the description's own instructions
   std::uint64_t code_alignment = 1;
   std::int64_t data_alignment = -8;
-  std::uint64_t return_register = kReturnAddress;
+  std::uint64_t return_register = 0;
   std::uint8_t pointer_encoding = 0;
   bool augmented = false;  ///< entries carry augmentation data
   bool signal_frame = false;
 };
 
 /// Working memory for row_at(): too large for a signal handler's stack. The result is `row`.
-struct RowWorkspace {
+template <typename Machine>
+struct RowWorkspaceOf {
   static constexpr unsigned kRemembered = 8;  ///< nesting of DW_CFA_remember_state that is followed
   /// From the innermost outwards: what few functions need lies first, beside none of what all need.
-  Row remembered[kRemembered];
-  Row initial;
-  Row row;
+  RowOf<Machine> remembered[kRemembered];
+  RowOf<Machine> initial;
+  RowOf<Machine> row;
 
-  Row& remembered_at(unsigned depth) noexcept { return remembered[kRemembered - 1 - depth]; }
+  RowOf<Machine>& remembered_at(unsigned depth) noexcept { return remembered[kRemembered - 1 - depth]; }
 };
+using RowWorkspace = RowWorkspaceOf<machine::This>;
 
 /// Finds the description of the function that contains `pc`. False: there is none, or the table is damaged.
 bool find_description(const CodeModule& module, std::uint64_t pc, FrameDescription& description) noexcept;
@@ -82,7 +72,8 @@ bool find_description(const CodeModule& module, std::uint64_t pc, FrameDescripti
 bool parse_description(const CodeModule& module, std::uint64_t fde, FrameDescription& description) noexcept;
 
 /// Runs the instructions up to `pc`; the rules are left in workspace.row. False when they make no sense.
+template <typename Machine>
 bool row_at(const CodeModule& module, const FrameDescription& description, std::uint64_t pc,
-            RowWorkspace& workspace) noexcept;
+            RowWorkspaceOf<Machine>& workspace) noexcept;
 
 }  // namespace culprit::unwind

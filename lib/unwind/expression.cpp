@@ -322,17 +322,17 @@ class Evaluation {
   bool ok_ = true;
 };
 
-/// Leaves registers open, except the return address, which is the pc.
+/// Leaves registers open, except the program counter.
 class SymbolicInput final : public ExpressionInput {
  public:
-  explicit SymbolicInput(std::uint64_t pc) noexcept : pc_(pc) {}
+  explicit SymbolicInput(ProgramCounter pc) noexcept : pc_(pc) {}
 
   bool read_register(std::uint64_t number, ExpressionValue& value) noexcept override {
-    if (number == kReturnAddress) {
-      value = {.amount = pc_};
+    if (number == pc_.number) {
+      value = {.amount = pc_.value};
       return true;
     }
-    if (number > kReturnAddress) return false;
+    if (number > pc_.number) return false;
     value = {.form = Form::register_plus, .base = static_cast<std::uint8_t>(number)};
     return true;
   }
@@ -345,7 +345,7 @@ class SymbolicInput final : public ExpressionInput {
   }
 
  private:
-  std::uint64_t pc_;
+  ProgramCounter pc_;
 };
 
 }  // namespace
@@ -358,7 +358,7 @@ bool evaluate_expression(std::uint64_t block, std::uint64_t limit, const Express
   return Evaluation(header.at(), header.at() + length, input).run(initial, result);
 }
 
-bool fold_expression(std::uint64_t block, std::uint64_t limit, std::uint64_t pc,
+bool fold_expression(std::uint64_t block, std::uint64_t limit, ProgramCounter pc,
                      ExpressionValue& result) noexcept {
   SymbolicInput input(pc);
   return evaluate_expression(block, limit, nullptr, input, result);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <cstdint>
 
 // DWARF expressions (DWARF 5, 2.5) as call-frame rules use them, by one bounded evaluator that can compute
@@ -37,8 +39,14 @@ class ExpressionInput {
 bool evaluate_expression(std::uint64_t block, std::uint64_t limit, const ExpressionValue* initial,
                          ExpressionInput& input, ExpressionValue& result) noexcept;
 
-/// Reduces the expression symbolically; `pc` stands for the value of the return address register.
-bool fold_expression(std::uint64_t block, std::uint64_t limit, std::uint64_t pc,
+/// The value of the register that stands for the place in the code.
+struct ProgramCounter {
+  std::uint64_t value = 0;
+  std::uint8_t number = machine::This::kProgramCounter;  ///< DWARF's; no register has a higher one
+};
+
+/// Reduces the expression symbolically; the program counter alone has a value.
+bool fold_expression(std::uint64_t block, std::uint64_t limit, ProgramCounter pc,
                      ExpressionValue& result) noexcept;
 
 }  // namespace culprit::unwind

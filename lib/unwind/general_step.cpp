@@ -5,8 +5,6 @@
 #include "unwind/byte_cursor.hpp"
 #include "unwind/expression.hpp"
 
-#include <ucontext.h>
-
 namespace culprit::unwind {
 
 namespace {
@@ -15,7 +13,7 @@ namespace {
 class ConcreteInput final : public ExpressionInput {
  public:
   ConcreteInput(const RegisterFile& file, StackBounds& bounds) noexcept
-      : file_(file), bounds_(bounds), floor_(bounds.floor(file.values[kRsp])) {}
+      : file_(file), bounds_(bounds), floor_(bounds.floor(file.values[machine::This::kStackPointer])) {}
 
   bool read_register(std::uint64_t number, ExpressionValue& value) noexcept override {
     value = {};
@@ -107,43 +105,53 @@ class Interpretation {
   std::uint64_t cfa_ = 0;
 };
 
+bool is_given(const RegisterRule& rule) noexcept {
+  return rule.how != RegisterHow::unspecified && rule.how != RegisterHow::same;
+}
+
 }  // namespace
 
 void RegisterFile::set_all(const void* ucontext) noexcept {
-  // In the order of DWARF register numbers.
-  constexpr int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                            REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   known = 0;
   if (ucontext == nullptr) return;
-  const auto& general = static_cast<const ucontext_t*>(ucontext)->uc_mcontext.gregs;
   std::uint8_t number = 0;
-  for (const int which : kOrder) set(number++, static_cast<std::uint64_t>(general[which]));
+  machine::each_interrupted_register(ucontext, [&](std::uint64_t value) { set(number++, value); });
 }
 
 bool interpret_row(const Row& row, const FrameDescription& description, std::uint64_t limit,
                    StackBounds& bounds, RegisterFile& file) noexcept {
+  using Machine = machine::This;
   Interpretation interpretation(row, limit, file, bounds);
   if (!interpretation.find_cfa()) return false;
   RegisterFile caller = file;
   if (!description.signal_frame) caller.forget_volatile();
-  for (std::uint8_t i = 0; i < kReturnAddress; ++i) {
+  for (std::uint8_t i = 0; i < Machine::kProgramCounter; ++i) {
     const RegisterRule& rule = row.registers[i];
-    if (rule.how == RegisterHow::unspecified || rule.how == RegisterHow::same) continue;
+    if (!is_given(rule)) continue;
     std::uint64_t value = 0;
     if (interpretation.recover(rule, value)) {
       caller.set(i, value);
     } else {
-      caller.known &= ~(std::uint32_t{1} << i);
+      caller.known &= ~(std::uint64_t{1} << i);
     }
   }
   std::uint64_t back = 0;
-  if (!interpretation.recover(row.registers[description.return_register], back)) return false;
-  const RegisterRule& sp_rule = row.registers[kRsp];
-  if (sp_rule.how == RegisterHow::unspecified || sp_rule.how == RegisterHow::same)
-    caller.set(kRsp, interpretation.cfa());
-  caller.set(kReturnAddress, back);
+  const RegisterRule& return_rule = row.registers[description.return_register];
+  if (Machine::kReturnsByRegister && !is_given(return_rule)) {
+    if (!file.get(description.return_register, back)) return false;
+  } else if (!interpretation.recover(return_rule, back)) {
+    return false;
+  }
+  if (!is_given(row.registers[Machine::kStackPointer])) {
+    // As in rules: a return address above the CFA is still the callee's (rule_reduction.hpp).
+    const bool above =
+        Machine::kReturnsByRegister && return_rule.how == RegisterHow::at_offset && return_rule.value >= 0;
+    const std::int64_t raised = above ? return_rule.value + 8 : 0;
+    caller.set(Machine::kStackPointer, interpretation.cfa() + static_cast<std::uint64_t>(raised));
+  }
+  caller.set(Machine::kProgramCounter, row.signed_return ? back & Machine::kAddressMask : back);
   file = caller;
-  return caller.known >> kRsp & 1U;
+  return caller.known >> Machine::kStackPointer & 1U;
 }
 
 }  // namespace culprit::unwind

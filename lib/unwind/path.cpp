@@ -79,7 +79,10 @@ std::size_t Path::innermost_shown() const noexcept {
 // State is kept in scalars, and frames are copied in the sizes they were written in, lest loads wait for
 // stores to finish.
 [[gnu::always_inline]] inline void Path::add(Growth& growth, const Step& step) noexcept {
-  if (step.return_slot != 0) checks_[growth.check++] = {step.return_slot, growth.caller_pc};
+  // A register that was saved there holds the address as it is there, perhaps with a signature.
+  const bool in_register = machine::This::kReturnsByRegister && step.return_slot == step.bx_slot;
+  if (step.return_slot != 0)
+    checks_[growth.check++] = {step.return_slot, in_register ? growth.caller_bx : growth.caller_pc};
   if (step.cfa_slot != 0) checks_[growth.check++] = {step.cfa_slot, step.cfa_value};
   if ((growth.need & Step::kUsesBp) != 0 && step.bp_slot != 0) {
     checks_[growth.check++] = {step.bp_slot, growth.caller_bp};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/machine.hpp"
 #include "unwind/byte_cursor.hpp"
 #include "unwind/frame.hpp"
 #include "unwind/stack_bounds.hpp"
@@ -134,6 +135,10 @@ class Path {
   bool matches(const At& at) noexcept {
     while (candidate_ < kFrames && frames_[candidate_].sp < at.sp) ++candidate_;
     if (candidate_ == kFrames) return false;
+    // Where functions need no stack, one's caller has the same.
+    if (machine::This::kReturnsByRegister && frames_[candidate_].pc != at.pc && candidate_ + 1 < kFrames &&
+        frames_[candidate_ + 1].sp == at.sp)
+      ++candidate_;
     const Frame& frame = frames_[candidate_];
     return frame.sp == at.sp && frame.pc == at.pc && frame.origin == at.origin &&
            (frame.need & kNever) == 0 && ((frame.need & Step::kUsesBp) == 0 || frame.bp == at.bp) &&

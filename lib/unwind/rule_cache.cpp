@@ -2,6 +2,8 @@
 // the first place. A generation in the tags forgets everything at once.
 #include "unwind/rule_cache.hpp"
 
+#include "unwind/code_shapes.hpp"
+
 namespace culprit::unwind {
 
 void RuleCache::clear() noexcept {
@@ -36,9 +38,12 @@ const Rule& RuleCache::compile(FindModule find, void* context, std::uint64_t pc)
   if (pc >> kAddressBits != 0 || !find(context, pc, module)) {
     // Not cached: code may be mapped there before the next invalidate().
     unknown_ = Rule{};
+    if (machine::This::kReturnsByRegister && pc >> kAddressBits == 0)
+      knows_signal_return(nullptr, pc, unknown_);
     return unknown_;
   }
-  Entry entry{.tag = 0, .rule = compile_rule(module, pc, workspace_)};
+  Entry entry{.tag = 0, .rule = {}};
+  if (!knows_signal_return(&module, pc, entry.rule)) entry.rule = compile_rule(module, pc, workspace_);
   entry.rule.module = remember_module(module);
   if (++compiled_ > kFewRules && shift_ != 64 - kSetBits) {
     shift_ = 64 - kSetBits;

@@ -2,20 +2,14 @@
 
 #include <cerrno>
 
-#include <asm/unistd.h>
-
 namespace culprit::unwind {
 
 bool page_is_readable(std::uint64_t address) noexcept {
   constexpr long kNoSuchOperation = -1;
   constexpr long kSetSize = 8;
   const std::uint64_t probe = address & ~std::uint64_t{7};
-  long result = __NR_rt_sigprocmask;
-  register long set_size asm("r10") = kSetSize;
-  asm volatile("syscall"
-               : "+a"(result)
-               : "D"(kNoSuchOperation), "S"(probe), "d"(0L), "r"(set_size)
-               : "rcx", "r11", "memory");
+  const long result =
+      machine::system_call(SYS_rt_sigprocmask, kNoSuchOperation, static_cast<long>(probe), 0, kSetSize);
   return result == -EINVAL && probe != 0;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <cstdint>
 
 // Which stack memory may be read. Inside the thread's own stack that is known beforehand. A walk that starts
@@ -17,7 +19,7 @@ class StackBounds {
  public:
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kRedZone =
-      128;  ///< below sp, but still the function's own (x86-64 ABI 3.2.2)
+      machine::This::kRedZone;  ///< below sp, but still the function's own
 
   /// The thread's own stack is [low, high).
   void set_thread(std::uint64_t low, std::uint64_t high) noexcept {

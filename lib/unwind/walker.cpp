@@ -1,11 +1,10 @@
 // Walks the call stack in a signal handler (docs/algorithms.md 14): for each frame the rule of its pc
-// (rule_cache.hpp) gives the caller's stack pointer, pc, rbp and rbx; at each frame it is looked whether the
-// rest of the walk is the remembered one (path.hpp). A rule that needs other registers starts the walk again
-// with all of them; code without call-frame information is left by a guess that must lead to a return address
-// (bridge.cpp). Ends at the thread's first frame, or as partial or too deep. Every read is
-// bounded; nothing allocates or locks.
-// Cost: a handful of loads per new frame; 84 to 90 ns for 10 to 60 frames with recording, warm
-// (docs/figures.md).
+// (rule_cache.hpp) gives the caller's stack pointer, pc, frame pointer and third register; at each frame it
+// is looked whether the rest of the walk is the remembered one (path.hpp). A rule that needs other registers
+// starts the walk again with all of them; code without call-frame information is left by a guess that must
+// lead to a return address (bridge.cpp). Ends at the thread's first frame, or as partial or too deep. Every
+// read is bounded; nothing allocates or locks. Cost: a handful of loads per new frame; 84 to 90 ns for 10 to
+// 60 frames with recording, warm (docs/figures.md).
 #include "unwind/walker.hpp"
 
 #include "unwind/bridge.hpp"
@@ -46,6 +45,13 @@ std::uint64_t at_slot(std::uint64_t base, std::int16_t slot) noexcept {
 
 std::uint64_t moved_by(std::uint64_t base, std::int64_t offset) noexcept {
   return base + static_cast<std::uint64_t>(offset);
+}
+
+using Machine = machine::This;
+
+/// A return address as it was saved, without the signature that it may carry.
+std::uint64_t return_address(const Rule& rule, std::uint64_t saved) noexcept {
+  return Machine::kSignsReturns && rule.signed_return ? saved & Machine::kAddressMask : saved;
 }
 
 /// What depending on a slot base means for the verification of a splice.
@@ -219,9 +225,12 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
   // A caller's frame lies above its callee's; its stack cannot go on where this one ends.
   if (cfa <= at.sp || !bounds_.below_end(cfa - 8)) [[unlikely]]
     return Outcome::partial;
-  step.frame.cfa = cfa;
-  step.return_slot = cfa - 8;
+  const std::uint64_t return_slot = Machine::kReturnsByRegister ? at_slot(cfa, rule.return_slot) : cfa - 8;
   const std::uint64_t floor = bounds_.floor(at.sp);
+  if (Machine::kReturnsByRegister && return_slot < floor) [[unlikely]]
+    return Outcome::partial;
+  step.frame.cfa = cfa;
+  step.return_slot = return_slot;
   const std::uint64_t bp_slot = at_slot(cfa, rule.saved[0]);
   if (rule.saved[0] != Rule::kUnchanged && bp_slot >= floor) {
     step.bp_slot = bp_slot;
@@ -232,7 +241,7 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
     step.bx_slot = bx_slot;
     at.bx = load_as<std::uint64_t>(bx_slot);
   }
-  at.pc = load_as<std::uint64_t>(cfa - 8);
+  at.pc = return_address(rule, load_as<std::uint64_t>(return_slot));
   at.sp = cfa;
   at.origin = FrameOrigin::call;
   return Outcome::onward;
@@ -247,21 +256,24 @@ Walker::Outcome Walker::trace(const Registers& start, Position& last, std::size_
     if (all != nullptr) all->forget_volatile();
     return step_bridge(rule, at, step);
   }
-  // A signal frame restores every register: its row says from where.
-  if (rule.form == RuleForm::general || (rule.signal_frame && all != nullptr)) {
+  // A signal frame restores every register: its row says from where. On some processors functions save more
+  // than a rule keeps.
+  if (rule.form == RuleForm::general ||
+      (all != nullptr && (rule.signal_frame || Machine::kReturnsByRegister))) {
     if (all == nullptr) return {at, Outcome::needs_all_registers};
+    if (Machine::kReturnsByRegister && rule.signal_frame) return step_interrupted(rule, at, step, *all);
     return step_general(at, step, *all);
   }
   std::uint64_t base = 0;
   switch (rule.cfa_register) {
-    case kRsp:
+    case Machine::kStackPointer:
       base = at.sp;
       break;
-    case kRbp:
+    case Machine::kFramePointer:
       base = at.bp;
       step.uses |= Step::kUsesBp;
       break;
-    case kRbx:
+    case Machine::kThirdRegister:
       base = at.bx;
       step.uses |= Step::kUsesBx;
       break;
@@ -286,13 +298,15 @@ Walker::Moved Walker::step_compact(const Rule& rule, Position at, Step& step,
     cfa = moved_by(step.cfa_value, rule.cfa_addend);
   }
   const bool may_switch_stacks = rule.cfa_loaded || rule.signal_frame;
+  if (Machine::kReturnsByRegister && rule.return_slot == Rule::kUnchanged)
+    return step_leaf(rule, at, step, cfa);
   if (cfa <= at.sp && !may_switch_stacks) return {at, Outcome::partial};
   const std::uint64_t return_slot = at_slot(at.base(rule.return_base, cfa), rule.return_slot);
   step.uses |= uses_of(rule.return_base);
   if (!bounds_.readable(return_slot, floor)) return {at, Outcome::partial};
   step.frame.cfa = cfa;
   step.return_slot = return_slot;
-  Position to{load_as<std::uint64_t>(return_slot), cfa, at.bp, at.bx,
+  Position to{return_address(rule, load_as<std::uint64_t>(return_slot)), cfa, at.bp, at.bx,
               rule.signal_frame ? FrameOrigin::interrupted : FrameOrigin::call};
   const std::uint64_t base = at.base(rule.saved_base, cfa);
   const std::uint64_t bp_slot = at_slot(base, rule.saved[0]);
@@ -311,6 +325,23 @@ Walker::Moved Walker::step_compact(const Rule& rule, Position at, Step& step,
   return {to, Outcome::onward};
 }
 
+// Of a function that has not saved its return address, or not yet, or not any more. Only who was interrupted
+// can be in one: a call would have overwritten the register.
+Walker::Moved Walker::step_leaf(const Rule& rule, Position at, Step& step, std::uint64_t cfa) noexcept {
+  const std::uint64_t floor = bounds_.floor(at.sp);
+  if (!at.exact() || cfa < at.sp || (!bounds_.contains(cfa) && cfa != at.sp)) return {at, Outcome::partial};
+  step.frame.cfa = cfa;
+  step.uses |= Step::kUsesBx;
+  Position to{return_address(rule, at.bx), cfa, at.bp, at.bx, FrameOrigin::call};
+  const std::uint64_t bp_slot = at_slot(at.base(rule.saved_base, cfa), rule.saved[0]);
+  if (rule.saved[0] != Rule::kUnchanged && bounds_.readable(bp_slot, floor)) {
+    step.bp_slot = bp_slot;
+    step.uses |= uses_of(rule.saved_base);
+    to.bp = load_as<std::uint64_t>(bp_slot);
+  }
+  return {to, Outcome::onward};
+}
+
 void Walker::follow_others(const Rule& rule, const Position& at, std::uint64_t cfa,
                            RegisterFile& all) noexcept {
   all.forget_volatile();
@@ -319,7 +350,7 @@ void Walker::follow_others(const Rule& rule, const Position& at, std::uint64_t c
   for (unsigned i = 2; i < Rule::kSaved; ++i) {
     const std::uint64_t slot = at_slot(base, rule.saved[i]);
     if (rule.saved[i] != Rule::kUnchanged && bounds_.readable(slot, floor))
-      all.set(kSavedRegisters[i], load_as<std::uint64_t>(slot));
+      all.set(Machine::kSavedRegisters[i], load_as<std::uint64_t>(slot));
   }
 }
 
@@ -331,20 +362,34 @@ Walker::Moved Walker::step_general(Position at, Step& step, RegisterFile& all) n
   if (!find_(context_, at.lookup(), module) || !find_description(module, at.lookup(), description) ||
       !row_at(module, description, at.lookup(), workspace))
     return {at, Outcome::partial};
-  all.set(kRsp, at.sp);
-  all.set(kRbp, at.bp);
-  all.set(kRbx, at.bx);
-  all.set(kReturnAddress, at.pc);
+  all.set(Machine::kStackPointer, at.sp);
+  all.set(Machine::kFramePointer, at.bp);
+  // A link register says nothing any more of who made a call.
+  if (!Machine::kReturnsByRegister || at.exact()) all.set(Machine::kThirdRegister, at.bx);
+  all.set(Machine::kProgramCounter, at.pc);
   if (!interpret_row(workspace.row, description, module.end, bounds_, all)) return {at, Outcome::partial};
   Position to = at;
-  to.sp = all.values[kRsp];
-  to.pc = all.values[kReturnAddress];
-  if (!all.get(kRbp, to.bp)) to.bp = 0;
-  if (!all.get(kRbx, to.bx)) to.bx = 0;
+  to.sp = all.values[Machine::kStackPointer];
+  to.pc = all.values[Machine::kProgramCounter];
+  if (!all.get(Machine::kFramePointer, to.bp)) to.bp = 0;
+  if (!all.get(Machine::kThirdRegister, to.bx)) to.bx = 0;
   to.origin = description.signal_frame ? FrameOrigin::interrupted : FrameOrigin::call;
   step.frame.cfa = to.sp;
   if (!bounds_.contains(to.sp) && to.pc != 0 && !bounds_.enter(to.sp)) return {at, Outcome::partial};
   return {to, Outcome::onward};
+}
+
+// What no row describes: the kernel's signal frame, known by its code (code_shapes.hpp). Its registers lie
+// one behind the other, in the order of their numbers.
+Walker::Moved Walker::step_interrupted(const Rule& rule, Position at, Step& step,
+                                       RegisterFile& all) noexcept {
+  const Moved moved = step_compact(rule, at, step, at.sp);
+  if (moved.outcome != Outcome::onward) return moved;
+  const std::uint64_t first = at_slot(at.sp, rule.saved[0]) - std::uint64_t{8} * Machine::kFramePointer;
+  for (std::uint8_t i = 0; i < Machine::kRegisterCount; ++i)
+    all.set(i, load_as<std::uint64_t>(first + std::uint64_t{8} * i));  // what lies farther out was read above
+  step.opaque = true;
+  return moved;
 }
 
 // A walk on trial: by call-frame information only, within the same stack, and leaving nothing behind.
@@ -383,8 +428,12 @@ class Walker::Trial final : public OnwardWalk {
 Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noexcept {
   const bool known = rule.module != Rule::kNoModule;
   const CodeModule module = known ? rules_.module(rule.module) : CodeModule{};
-  const BridgeStart start{
-      .module = known ? &module : nullptr, .pc = at.pc, .sp = at.sp, .bp = at.bp, .exact = at.exact()};
+  const BridgeStart start{.module = known ? &module : nullptr,
+                          .pc = at.pc,
+                          .sp = at.sp,
+                          .bp = at.bp,
+                          .link = at.bx,
+                          .exact = at.exact()};
   Bridge bridge;
   Trial trial(*this, at);
   // A return address outside all modules may be no address at all: nothing to start a search from.
@@ -397,7 +446,14 @@ Walker::Moved Walker::step_bridge(const Rule& rule, Position at, Step& step) noe
   step.uses |= Step::kBridged;
   step.return_slot = bridge.return_slot;
   step.bp_slot = bridge.bp_slot;
-  Position to{load_as<std::uint64_t>(bridge.return_slot), bridge.cfa, at.bp, at.bx, FrameOrigin::call};
+  const bool by_register = Machine::kReturnsByRegister && bridge.return_slot == 0;
+  const std::uint64_t back = by_register ? at.bx : load_as<std::uint64_t>(bridge.return_slot);
+  Position to{back & Machine::kAddressMask, bridge.cfa, at.bp, at.bx, FrameOrigin::call};
+  if (by_register) step.uses |= Step::kUsesBx;
+  if (Machine::kReturnsByRegister && !by_register) {
+    step.bx_slot = bridge.return_slot;
+    to.bx = back;
+  }
   if (bridge.uses_bp) step.uses |= Step::kUsesBp;
   step.opaque = bridge.opaque;
   if (bridge.bp_slot != 0) to.bp = load_as<std::uint64_t>(bridge.bp_slot);

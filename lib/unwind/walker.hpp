@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/machine.hpp"
 #include "unwind/code_bytes.hpp"
 #include "unwind/frame.hpp"
 #include "unwind/general_step.hpp"
@@ -10,17 +11,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ucontext.h>
-
 // The call-stack walker: call-frame rules compiled lazily from .eh_frame into a per-thread cache, every stack
 // read bounded, and the last walk's outer frames reused by the verified splice. Pure: it learns about modules
 // through a callback and reads memory through bounds-checked loads; it neither allocates nor locks, so the
-// runtime may call it from a signal handler. x86-64 behind this one header.
+// runtime may call it from a signal handler.
 namespace culprit::unwind {
 
-/// Registers at the point where the walk starts. pc, sp, bp and bx serve nearly every rule; the others are
-/// looked up only for the rare rule that computes the CFA from another register, such as in the prologue of a
-/// function that realigns its stack. Without `context` such a walk ends early, as partial.
+/// Registers at the point where the walk starts. pc, sp, bp (the frame pointer) and bx (x86-64's rbx,
+/// aarch64's link register) serve nearly every rule; the others are looked up only for the rare rule that
+/// computes the CFA from another register, such as in the prologue of a function that realigns its stack.
+/// Without `context` such a walk ends early, as partial.
 struct Registers {
   std::uint64_t pc = 0, sp = 0, bp = 0, bx = 0;
   const void* context = nullptr;  ///< ucontext_t with the same and all other registers, or null
@@ -28,30 +28,14 @@ struct Registers {
 
 /// The registers that a signal interrupted. `ucontext` is the handler's third argument.
 inline Registers registers_of(const void* ucontext) noexcept {
-  const auto& general = static_cast<const ucontext_t*>(ucontext)->uc_mcontext.gregs;
-  return {.pc = static_cast<std::uint64_t>(general[REG_RIP]),
-          .sp = static_cast<std::uint64_t>(general[REG_RSP]),
-          .bp = static_cast<std::uint64_t>(general[REG_RBP]),
-          .bx = static_cast<std::uint64_t>(general[REG_RBX]),
-          .context = ucontext};
-}
-
-/// The first argument of the function or system call that a signal interrupted, where nothing has overwritten
-/// it.
-inline std::uint64_t first_argument(const void* ucontext) noexcept {
-  return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(ucontext)->uc_mcontext.gregs[REG_RDI]);
+  const machine::Place place = machine::interrupted_place(ucontext);
+  return {.pc = place.pc, .sp = place.sp, .bp = place.frame, .bx = place.third, .context = ucontext};
 }
 
 /// The registers here and now, for a walk that starts in the calling function.
 [[gnu::always_inline]] inline Registers registers_here() noexcept {
-  Registers here;
-  asm volatile(
-      "leaq 0(%%rip), %0\n\t"
-      "movq %%rsp, %1\n\t"
-      "movq %%rbp, %2\n\t"
-      "movq %%rbx, %3"
-      : "=&r"(here.pc), "=m"(here.sp), "=m"(here.bp), "=m"(here.bx));
-  return here;
+  const machine::Place place = machine::place_here();
+  return {.pc = place.pc, .sp = place.sp, .bp = place.frame, .bx = place.third};
 }
 
 /// A thread's unwinding state: rule cache and last path. Large (about 700 KiB, touched only as far as used);
@@ -139,7 +123,9 @@ class Walker {
   Outcome step_plain(const Rule& rule, Position& at, Step& step) noexcept;
   Moved step_slowly(const Rule& rule, Position at, Step& step, RegisterFile* all) noexcept;
   Moved step_compact(const Rule& rule, Position at, Step& step, std::uint64_t cfa_base) noexcept;
+  Moved step_leaf(const Rule& rule, Position at, Step& step, std::uint64_t cfa) noexcept;
   Moved step_general(Position at, Step& step, RegisterFile& all) noexcept;
+  Moved step_interrupted(const Rule& rule, Position at, Step& step, RegisterFile& all) noexcept;
   Moved step_bridge(const Rule& rule, Position at, Step& step) noexcept;
   void follow_others(const Rule& rule, const Position& at, std::uint64_t cfa, RegisterFile& all) noexcept;
 

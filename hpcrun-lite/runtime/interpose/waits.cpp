@@ -112,9 +112,8 @@ bool is_free_to_write(const pthread_rwlock_t* lock) {
   return (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) & (kWriteLocked | kReaders)) == 0;
 }
 
-/// On x86, a spin lock counts down from 1.
 bool is_free(const pthread_spinlock_t* lock) {
-  return *lock == 1;
+  return *lock == machine::kFreeSpinLock;
 }
 
 /// Calls fcntl(), which waits for locks of files as flock() does. With at most one word more: which it is,

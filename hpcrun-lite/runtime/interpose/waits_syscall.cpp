@@ -24,7 +24,7 @@
 namespace culprit::runtime {
 namespace {
 
-constexpr unsigned kNumbers = 512;  // x86-64 has no 64-bit calls beyond
+constexpr unsigned kNumbers = 512;  // no processor has calls beyond
 
 struct Watched {
   std::uint8_t call[kNumbers];
@@ -33,17 +33,17 @@ struct Watched {
 /// Not fallocate: what writes the measurement, in the handler too, comes by here.
 constexpr Watched watch() {
   Watched watched{};
-  for (const long number : {SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,          SYS_ppoll,
-                            SYS_select,       SYS_epoll_wait,      SYS_epoll_pwait,   SYS_recvfrom,
+  for (const long number : {SYS_nanosleep,    SYS_clock_nanosleep, machine::kPoll,    SYS_ppoll,
+                            machine::kSelect, machine::kEpollWait, SYS_epoll_pwait,   SYS_recvfrom,
                             SYS_recvmsg,      SYS_recvmmsg,        SYS_accept,        SYS_accept4,
                             SYS_connect,      SYS_sendto,          SYS_sendmsg,       SYS_msgrcv,
                             SYS_msgsnd,       SYS_semop,           SYS_semtimedop,    SYS_futex,
-                            SYS_io_getevents, SYS_io_uring_enter,  SYS_pause,         SYS_prctl,
+                            SYS_io_getevents, SYS_io_uring_enter,  machine::kPause,   SYS_prctl,
                             SYS_seccomp,      SYS_pselect6,        SYS_io_pgetevents, SYS_flock,
                             SYS_fcntl,        SYS_epoll_pwait2,    SYS_sendmmsg,      SYS_rt_sigtimedwait,
                             SYS_splice,       SYS_vmsplice,        SYS_rt_sigsuspend, SYS_sendfile,
                             SYS_read,         SYS_write,           SYS_getrandom}) {
-    watched.call[number] = 1;
+    if (number >= 0) watched.call[number] = 1;
   }
   return watched;
 }
@@ -117,7 +117,7 @@ std::uint64_t call_limit(const Call& call) {
   switch (call.number) {
     case SYS_nanosleep:
       return limit_if_readable(time_at(call.a));
-    case SYS_poll:
+    case machine::kPoll:
       return limit_of_ms(static_cast<int>(call.c));
     case SYS_ppoll:
     case SYS_rt_sigtimedwait:
@@ -127,10 +127,10 @@ std::uint64_t call_limit(const Call& call) {
     case SYS_pselect6:
     case SYS_io_pgetevents:
       return limit_if_readable(time_at(call.e));
-    case SYS_epoll_wait:
+    case machine::kEpollWait:
     case SYS_epoll_pwait:
       return limit_of_ms(static_cast<int>(call.d));
-    case SYS_select:
+    case machine::kSelect:
       return limit_if_readable(reinterpret_cast<const timeval*>(call.e));
     case SYS_futex:
       return futex_limit(call);
@@ -241,25 +241,6 @@ __attribute__((visibility("hidden"))) long culprit_first_call(long number, long 
 // NOLINTEND(misc-use-internal-linkage,readability-function-size)
 }
 
-__asm__(R"(
-  .text
-  .p2align 4
-  .globl syscall
-  .type syscall, @function
-syscall:
-  .cfi_startproc
-  cmp $512, %rdi
-  jae 1f
-  lea culprit_watched_calls(%rip), %rax
-  cmpb $0, (%rax, %rdi)
-  jne culprit_watched_call
-1:
-  mov culprit_real_syscall(%rip), %rax
-  test %rax, %rax
-  je culprit_first_call
-  jmp *%rax
-  .cfi_endproc
-  .size syscall, . - syscall
-)");
+__asm__(CULPRIT_SYSCALL_ENTRY);
 
 }  // namespace culprit::runtime

@@ -1,5 +1,7 @@
 #include "runtime/modules/dynamic_section.hpp"
 
+#include "machine/machine.hpp"
+
 namespace culprit::runtime {
 namespace {
 
@@ -86,7 +88,7 @@ void DynamicSection::note_entries(const ElfW(Dyn) * entry) {
 
 bool DynamicSection::is_slot(const ElfW(Rela) & relocation, ImportSlot& slot) const {
   const auto type = ELF64_R_TYPE(relocation.r_info);
-  if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) return false;
+  if (!machine::is_call_slot(type)) return false;
   const std::size_t symbol = ELF64_R_SYM(relocation.r_info);
   if (symbol == 0) return false;
   slot.name = strings_ + symbols_[symbol].st_name;

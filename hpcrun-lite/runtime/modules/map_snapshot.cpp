@@ -103,7 +103,7 @@ void read_mappings(Snapshot& snapshot) {
   snapshot.count = 0;
   snapshot.names_used = 0;
   snapshot.generation = module_generation();
-  const long descriptor = system_call(SYS_open, word("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
+  const long descriptor = system_call(SYS_openat, AT_FDCWD, word("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return;
   char buffer[4608];  // a line holds a path of up to 4096 bytes
   std::size_t filled = 0;

@@ -125,7 +125,7 @@ measurement::NodeIndex current_path_with_file(Thread* thread, const unwind::Regi
   Regions& regions = thread->regions;
   const bool room = regions.changing == 0 && regions.depth < Regions::kMax;
   if (!room || start.context == nullptr || !in_call(start.pc)) return current_path(thread, start, flaws);
-  const RegionName name = name_of(unwind::first_argument(start.context));
+  const RegionName name = name_of(machine::first_argument(start.context));
   if (name == kFurtherRegions) return current_path(thread, start, flaws);
   regions.open[regions.depth] = {.frame = start.sp, .caller = 0, .name = name};
   ++regions.depth;

@@ -4,6 +4,7 @@
 // with the holder's id keeps it from the file meanwhile.
 #include "runtime/recording/flusher.hpp"
 
+#include "machine/machine.hpp"
 #include "measurement/raw_memory.hpp"
 #include "runtime/api.hpp"
 #include "runtime/state/process.hpp"
@@ -28,8 +29,8 @@ namespace {
 constexpr std::uint64_t kTurn = kSecond / 4;
 constexpr std::uint64_t kLeastSleep = kSecond / 250;
 constexpr std::size_t kStack = 64 * 1024;
-constexpr std::size_t kTlsSpare = 64 * 1024;  // the C library's own thread-local variables take 150 bytes
-constexpr std::size_t kTlsAbove = 16 * 1024;  // and its thread descriptor 2.3 KB
+constexpr std::size_t kTlsSpare = 64 * 1024;    // the C library's own thread-local variables take 150 bytes
+constexpr std::size_t kDescriptor = 16 * 1024;  // and its thread descriptor 2.3 KB
 
 // Held: the bit, and the id of the thread that holds the flusher thread.
 constexpr std::uint32_t idle = 0;
@@ -47,12 +48,6 @@ std::atomic<pid_t> flusher_id{0};
 FlusherDuties duties{};
 void* memory = nullptr;
 std::size_t memory_size = 0;
-
-std::uintptr_t thread_pointer() {
-  std::uintptr_t pointer;
-  __asm__("mov %%fs:0, %0" : "=r"(pointer));
-  return pointer;
-}
 
 void ring() {
   bell.fetch_add(1, std::memory_order_release);
@@ -102,28 +97,19 @@ int run_flusher() {
   return 0;
 }
 
-/// How far below the thread pointer the variables lie that the flusher thread uses: its own, and the C
+/// How far from the thread pointer the variables lie that the flusher thread uses: its own, and the C
 /// library's errno. Those of every library that was loaded between the two lie there too (ThreadSanitizer's
 /// take 780 KB).
-std::size_t tls_below() {
-  const std::uintptr_t top = thread_pointer();
-  std::uintptr_t lowest = top;
+std::size_t room_for_variables() {
+  const std::uintptr_t pointer = machine::thread_pointer();
+  std::uintptr_t farthest = 0;
   for (const void* variable :
-       {static_cast<const void*>(&errno), static_cast<const void*>(&culprit_rt_thread)})
-    lowest = std::min(lowest, reinterpret_cast<std::uintptr_t>(variable));
+       {static_cast<const void*>(&errno), static_cast<const void*>(&culprit_rt_thread)}) {
+    const auto at = reinterpret_cast<std::uintptr_t>(variable);
+    farthest = std::max(farthest, machine::kVariablesAbovePointer ? at - pointer : pointer - at);
+  }
   constexpr std::size_t kPage = 4096;
-  return (top - lowest + kTlsSpare + kPage - 1) / kPage * kPage;
-}
-
-/// A thread control block at `pointer` that satisfies what the C library's system call wrappers look at:
-/// zeroed thread-local variables, the pointers to itself, and the process's two guards.
-void* make_thread_control(char* pointer) {
-  const auto self = reinterpret_cast<std::uintptr_t>(pointer);
-  const auto* original = reinterpret_cast<const char*>(thread_pointer());
-  memcpy(pointer, &self, sizeof self);          // %fs:0, read by every thread-local access
-  memcpy(pointer + 0x10, &self, sizeof self);   // %fs:0x10, the C library's "self"
-  memcpy(pointer + 0x28, original + 0x28, 16);  // stack and pointer guard
-  return pointer;
+  return (farthest + kTlsSpare + kPage - 1) / kPage * kPage;
 }
 
 }  // namespace
@@ -134,8 +120,9 @@ void assign_duties(const FlusherDuties& given) {
 
 void start_flusher() {
   if (started.exchange(true, std::memory_order_acq_rel)) return;
-  const std::size_t below = tls_below();
-  const std::size_t size = kStack + below + kTlsAbove;
+  const std::size_t variables = room_for_variables();
+  const std::size_t below = machine::kVariablesAbovePointer ? kDescriptor : variables;
+  const std::size_t size = kStack + variables + kDescriptor;
   void* area = measurement::raw_map(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (area == MAP_FAILED) {
     file.note("no memory for the flusher thread: no heartbeat, the measurement cannot grow");
@@ -150,7 +137,7 @@ void start_flusher() {
                                    CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID;
   static_assert(sizeof flusher_id == sizeof(pid_t));
   if (culprit_start_kernel_thread(kFlags, stack_end, reinterpret_cast<pid_t*>(&flusher_id), run_flusher,
-                                  make_thread_control(stack_end + below)) < 0) {
+                                  machine::make_thread_control(stack_end + below)) < 0) {
     running.store(false, std::memory_order_relaxed);
     file.note("the flusher thread could not be started: no heartbeat, the measurement cannot grow");
   }

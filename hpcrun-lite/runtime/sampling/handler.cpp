@@ -114,8 +114,8 @@ struct Delivery {
 bool is_own_timer(const Thread* thread, const siginfo_t* info) {
   if (info->si_code != SI_TIMER) return false;
   const auto index = static_cast<std::size_t>(info->si_value.sival_int);
-  if (index == kParkingTimer) return thread->parking.timer == info->si_timerid;
-  return index < process.events.count && thread->timers[index] == info->si_timerid;
+  if (index == kParkingTimer) return is_of_timer(thread->parking.timer, info->si_timerid);
+  return index < process.events.count && is_of_timer(thread->timers[index], info->si_timerid);
 }
 
 void take_expiration(Thread* thread, const siginfo_t* info, const void* context) {

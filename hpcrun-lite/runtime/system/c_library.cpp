@@ -71,7 +71,7 @@ void bind_all(Elf64_Sxword relocations, Elf64_Sxword bytes, void* library) {
   const auto* names = own_table<char>(DT_STRTAB);
   for (std::uint64_t left = own(bytes) / sizeof *relocation; left != 0; --left, ++relocation) {
     const std::uint64_t type = ELF64_R_TYPE(relocation->r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+    if (!machine::is_call_slot(type)) continue;
     const Elf64_Sym& symbol = symbols[ELF64_R_SYM(relocation->r_info)];
     if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the table holds numbers

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -7,25 +9,14 @@
 #include <ctime>
 
 #include <sys/syscall.h>
-#include <ucontext.h>
 
 // System calls without the C library: no errno, no cancellation point, nothing that the program could have
 // interposed. All async-signal-safe. Errors are returned as negative errno values, as the kernel gives them.
 namespace culprit::runtime {
 
-/// A system call of up to six arguments; returns the kernel's result.
-// NOLINTNEXTLINE(readability-function-size): as many as the kernel takes
-inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
+using machine::in_system_call;
+using machine::starts_over;
+using machine::system_call;
 
 template <typename Pointer>
 long word(Pointer* pointer) {
@@ -85,24 +76,12 @@ inline long create_thread_timer(clockid_t clock, int signal, int thread_id, int 
   return failed == 0 ? timer : failed;
 }
 
-}  // namespace culprit::runtime
-
-// What a signal interrupted, as the kernel left it in the registers (x86-64): the instruction of a system
-// call has its return address in rcx. Async-signal-safe.
-namespace culprit::runtime {
-
-/// True if the interrupted code is a system call that starts over when the handler returns: the kernel has
-/// put the program counter back onto the two bytes of the instruction.
-inline bool starts_over(const void* context) {
-  constexpr greg_t kSystemCallSize = 2;
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  return registers[REG_RCX] == registers[REG_RIP] + kSystemCallSize;
-}
-
-/// True if it is a system call, which starts over or was broken off.
-inline bool in_system_call(const void* context) {
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  return registers[REG_RCX] == registers[REG_RIP] || starts_over(context);
+/// Whether a signal that names timer `reported` is from the timer that timer_create called `timer`. qemu's
+/// emulation of programs gives timers numbers of its own (all with these high bits, which no kernel reaches),
+/// but passes signals on with the kernel's: there the signal's value alone must say it.
+inline bool is_of_timer(int timer, int reported) {
+  constexpr int kEmulated = 0x0caf;
+  return timer == reported || timer >> 16 == kEmulated;
 }
 
 }  // namespace culprit::runtime

@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include <cpuid.h>
 #include <fcntl.h>
 
 namespace culprit::runtime {
@@ -20,9 +19,9 @@ Pair read_pair() {
   Pair pair;
   std::uint64_t least = ~std::uint64_t{0};
   for (int i = 0; i < kTries; ++i) {
-    const std::uint64_t before = __rdtsc();
+    const std::uint64_t before = machine::ticks();
     const std::uint64_t ns = now();
-    const std::uint64_t took = __rdtsc() - before;
+    const std::uint64_t took = machine::ticks() - before;
     if (took >= least) continue;
     least = took;
     pair = {.ticks = before + took / 2, .ns = ns};
@@ -33,16 +32,14 @@ Pair read_pair() {
 /// The counter runs at one rate whatever the processor does, and the kernel found those of all processors to
 /// agree.
 bool kernel_keeps_time_by_ticks() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kPowerManagement = 0x80000007, kInvariant = 1U << 8;
-  if (__get_cpuid(kPowerManagement, &a, &b, &c, &d) == 0 || (d & kInvariant) == 0) return false;
+  if (!machine::ticks_are_steady()) return false;
   constexpr const char* kSource = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
   const long descriptor = system_call(SYS_openat, AT_FDCWD, word(kSource), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
   char name[8] = {};
   const long size = system_call(SYS_read, descriptor, word(&name[0]), sizeof name - 1);
   system_call(SYS_close, descriptor);
-  return size >= 3 && strncmp(name, "tsc\n", static_cast<std::size_t>(size)) == 0;
+  return size >= 3 && strncmp(name, machine::kTickSource, static_cast<std::size_t>(size)) == 0;
 }
 
 }  // namespace

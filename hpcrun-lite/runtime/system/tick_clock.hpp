@@ -1,11 +1,10 @@
 #pragma once
 
+#include "machine/machine.hpp"
 #include "runtime/system/clock.hpp"
 
 #include <atomic>
 #include <cstdint>
-
-#include <x86intrin.h>
 
 namespace culprit::runtime {
 
@@ -19,7 +18,7 @@ class TickClock {
     const std::uint32_t before = changes_.load(std::memory_order_acquire);
     const std::uint64_t rate = rate_.load(std::memory_order_relaxed);
     if (rate == 0 || before % 2 != 0) return now();
-    const std::uint64_t ticks = __rdtsc() - base_ticks_.load(std::memory_order_relaxed);
+    const std::uint64_t ticks = machine::ticks() - base_ticks_.load(std::memory_order_relaxed);
     const std::uint64_t base = base_ns_.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (changes_.load(std::memory_order_relaxed) != before) return now();

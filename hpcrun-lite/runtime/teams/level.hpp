@@ -6,27 +6,16 @@
 // a process).
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <atomic>
 #include <cstdint>
 
 namespace culprit::runtime {
 
-__extension__ using Wide = unsigned __int128;
+using machine::exchange_wide;
+using machine::Wide;
 __extension__ using SignedWide = __int128;
-
-/// Whether the 16 bytes at `place` were `expected`, and are `desired` now. Else `expected` is what they are.
-inline bool exchange_wide(Wide& place, Wide& expected, Wide desired) {
-  auto low = static_cast<std::uint64_t>(expected);
-  auto high = static_cast<std::uint64_t>(expected >> 64);
-  bool done = false;
-  __asm__ __volatile__("lock cmpxchg16b %1"
-                       : "=@ccz"(done), "+m"(place), "+a"(low), "+d"(high)
-                       : "b"(static_cast<std::uint64_t>(desired)),
-                         "c"(static_cast<std::uint64_t>(desired >> 64))
-                       : "memory");
-  if (!done) expected = Wide{high} << 64 | low;
-  return done;
-}
 
 /// The 16 bytes at `place`, as they were at one moment: neither half changed from the first look at both to
 /// the second.
@@ -157,7 +146,7 @@ class Level {
   }
 
   /// Another thread was faster: a team's threads meet at barriers, and would hold each other up.
-  static void stand_back() { __builtin_ia32_pause(); }
+  static void stand_back() { machine::pause(); }
 
   alignas(16) Wide word_ = 0;
 };

@@ -3,6 +3,7 @@
 #include "damaged_file.hpp"
 #include "launcher/dynamic_section.hpp"
 #include "launcher/failure.hpp"
+#include "machine/machine.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -117,7 +118,7 @@ TEST_CASE("a program that names libraries without end costs what some thousand c
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_machine = EM_X86_64;
+  header.e_machine = culprit::machine::kElfMachine;
   header.e_phoff = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 3;

@@ -46,15 +46,34 @@ std::string assemble(const std::vector<End>& ends) {
   return code;
 }
 
+/// The same of aarch64.
+std::string assemble_aarch64(const std::vector<End>& ends) {
+  constexpr std::uint32_t kNop = 0xd503201f, kReturn = 0xd65f03c0, kJump = 0x14000000,
+                          kBranchIfEqual = 0x54000000;
+  std::string code;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto distance = static_cast<std::uint32_t>(
+        (static_cast<std::int64_t>(ends[i].target) - static_cast<std::int64_t>(i)) *
+            std::int64_t{kBlock / 4} -
+        3);
+    std::uint32_t words[] = {kNop, kNop, kNop, kNop};
+    if (ends[i].kind == End::jumps) words[3] = kJump | (distance & 0x3ffffffU);
+    if (ends[i].kind == End::branches) words[3] = kBranchIfEqual | (distance & 0x7ffffU) << 5U;
+    if (ends[i].kind == End::returns) words[3] = kReturn;
+    code.append(reinterpret_cast<const char*>(words), sizeof words);
+  }
+  return code;
+}
+
 /// An executable that consists of the code and nothing else.
-void write_elf(const fs::path& path, const std::string& code) {
+void write_elf(const fs::path& path, const std::string& code, std::uint16_t machine = EM_X86_64) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_DYN;
-  header.e_machine = EM_X86_64;
+  header.e_machine = machine;
   header.e_version = EV_CURRENT;
   header.e_phoff = sizeof header;
   header.e_ehsize = sizeof header;
@@ -122,6 +141,13 @@ FlowGraph graph_of(const fs::path& file, std::size_t blocks) {
   return FlowGraph(Decoder(*module), {{kBase, kBase + blocks * kBlock}}, none);
 }
 
+bool is_same(const FlowGraph& a, const FlowGraph& b) {
+  return std::ranges::equal(a.blocks(), b.blocks(), [](const FlowGraph::Block& x, const FlowGraph::Block& y) {
+    return x.range.low == y.range.low && x.range.high == y.range.high && x.successors == y.successors &&
+           x.branches == y.branches;
+  });
+}
+
 void check_nesting(const LoopForest& forest) {
   for (const Loop& a : forest.loops)
     for (const Loop& b : forest.loops) {
@@ -155,6 +181,8 @@ TEST_CASE("natural loops are those of the definition, and every cycle lies in a 
                             }));
     write_elf(file, assemble(ends));
     const FlowGraph graph = graph_of(file, count);
+    write_elf(file, assemble_aarch64(ends), EM_AARCH64);
+    RC_ASSERT(is_same(graph, graph_of(file, count)));
     const LoopForest forest = find_loops(graph);
     std::map<std::uint32_t, Set> natural;
     Set covered;

@@ -1,5 +1,7 @@
 #include "fake_module.hpp"
-#include "unwind/rule.hpp"
+#include "machine/x86_64/call_frames.hpp"
+#include "unwind/call_frame_program.hpp"
+#include "unwind/rule_reduction.hpp"
 
 #include <cstring>
 
@@ -9,12 +11,18 @@
 namespace call_frame_test {
 
 // The call-frame compiler on hand-made bytes: every instruction, every encoding, and bytes that make no
-// sense.
+// sense. By the registers of x86-64, on whatever processor this runs; call_frame_aarch64_test.cpp has the
+// rest.
 
 using namespace culprit::unwind;
 using namespace culprit::unwind::testing;
+using Machine = culprit::machine::X86_64;
+using Row = RowOf<Machine>;
+using RowWorkspace = RowWorkspaceOf<Machine>;
 
 namespace {
+
+constexpr std::uint8_t kRbx = 3, kRbp = 6, kRsp = 7, kReturnAddress = 16;
 
 struct Compiled {
   bool ok = false;

@@ -150,7 +150,7 @@ TEST_CASE("folding keeps what is open") {
   const auto fold = [](const Bytes& operations, ExpressionValue& value) {
     const Bytes block = Cfi{}.block(operations).bytes;
     const auto begin = reinterpret_cast<std::uint64_t>(block.data());
-    return fold_expression(begin, begin + block.size(), 0x401000, value);
+    return fold_expression(begin, begin + block.size(), {0x401000, 16}, value);
   };
   ExpressionValue value;
   REQUIRE(fold(breg(7, 160), value));

@@ -89,7 +89,12 @@ std::uint64_t FakeModule::append(const Bytes& entry) {
 void FakeModule::add(std::uint64_t begin, std::uint64_t size, const Bytes& instructions,
                      const Common& common) {
   Cfi cie;
-  cie.u32(0).u8(common.version).text(common.augmentation).uleb(1).sleb(-8).u8(16);
+  cie.u32(0)
+      .u8(common.version)
+      .text(common.augmentation)
+      .uleb(common.code_alignment)
+      .sleb(-8)
+      .u8(common.return_register);
   Cfi data;
   for (const char letter : common.augmentation) {
     if (letter == 'R') data.u8(common.pointer_encoding);

@@ -46,13 +46,24 @@ class FakeModule {
  public:
   static constexpr std::uint64_t kCodeSize = 0x4000;
 
-  /// What a common entry may look like.
+  /// What a common entry may look like; as it is, that of x86-64.
   struct Common {
     std::string augmentation = "zR";
     unsigned version = 1;
     unsigned pointer_encoding = 0x1b;  ///< pcrel | sdata4
     Bytes initial = Cfi{}.def_cfa(7, 8).offset(16, 1).bytes;
+    unsigned code_alignment = 1;
+    unsigned return_register = 16;
   };
+
+  /// As compilers for aarch64 write it.
+  static Common aarch64() {
+    Common common;
+    common.initial = Cfi{}.def_cfa(31, 0).bytes;
+    common.code_alignment = 4;
+    common.return_register = 30;
+    return common;
+  }
 
   FakeModule();
   ~FakeModule();

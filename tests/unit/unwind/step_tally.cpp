@@ -29,6 +29,7 @@ constexpr const char* kNames[] = {"spliced differently",
 // setcontext say in their rules what they are going to restore: the frames to come, not those that are there.
 // And glibc describes a coroutine's first frame as if it had a caller.
 constexpr double kReplacing = 0.02;
+constexpr std::uint8_t kFirstArgument = 5;  // rdi
 
 /// The functions in question are shorter than that, and their descriptions in several pieces.
 bool in_function_at(std::uint64_t pc, std::uint64_t function) {
@@ -57,8 +58,8 @@ bool replaces_frames(const ShadowStack::Truth& truth) {
   // A new thread's first instructions: the same as its parent's behind the system call, undescribed.
   if (!find_description(module, pc, description)) return truth.whole && truth.depth == 1;
   if (!row_at(module, description, pc, workspace)) return false;
-  const RegisterHow how = workspace.row.registers[kReturnAddress].how;
-  return how != RegisterHow::at_offset || workspace.row.cfa_register == kRdi;
+  const RegisterHow how = workspace.row.registers[description.return_register].how;
+  return how != RegisterHow::at_offset || workspace.row.cfa_register == kFirstArgument;
 }
 
 bool same(const Walk& a, const Walk& b) {

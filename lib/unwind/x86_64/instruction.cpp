@@ -2,7 +2,7 @@
 // what it does to rsp, rbp and the flow of control. From tables of operands by opcode (Intel SDM volume 2,
 // appendix A), for the instructions that compilers emit; any other opcode is refused. Cost: the instruction's
 // bytes.
-#include "unwind/instruction.hpp"
+#include "unwind/x86_64/instruction.hpp"
 
 #include "unwind/call_frame.hpp"
 
@@ -331,7 +331,7 @@ class Decoder {
 
   Kind loaded() noexcept {
     if (reg_ != kFrame || (base_ != kStack && base_ != kFrame)) return written(reg_);
-    result_.reg = base_ == kStack ? kRsp : kRbp;
+    result_.reg = base_ == kStack ? machine::This::kStackPointer : machine::This::kFramePointer;
     result_.number = displacement_;
     return Kind::load_bp;
   }

@@ -4,7 +4,7 @@
 #include "modules.hpp"
 #include "unwind/byte_cursor.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/instruction.hpp"
+#include "unwind/x86_64/instruction.hpp"
 
 #include <cstdlib>
 

@@ -7,7 +7,7 @@
 #include "unwind/byte_cursor.hpp"
 #include "unwind/call_frame.hpp"
 #include "unwind/code_bytes.hpp"
-#include "unwind/instruction.hpp"
+#include "unwind/x86_64/instruction.hpp"
 
 namespace culprit::unwind {
 
@@ -74,6 +74,7 @@ class Course {
 
   bool leave_at(std::uint64_t slot) noexcept {
     way_.return_slot = slot;
+    way_.cfa = slot + 8;
     return bp_known_ && slot % 8 == 0 && bounds_.readable(slot, floor_);
   }
 
@@ -87,7 +88,7 @@ class Course {
 
   bool load_bp_from(const Instruction& next) noexcept {
     std::uint64_t base = sp_;
-    if (next.reg != kRsp) {
+    if (next.reg != machine::This::kStackPointer) {
       if (!bp_known_) return false;
       base = bp_;
       if (from_start_) way_.uses_bp = true;

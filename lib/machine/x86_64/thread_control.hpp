@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace culprit::machine {
+
+/// Thread-local variables lie below the thread pointer, the C library's description of the thread above it.
+inline constexpr bool kVariablesAbovePointer = false;
+
+inline std::uintptr_t thread_pointer() noexcept {
+  std::uintptr_t pointer;
+  __asm__("mov %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
+/// A thread control block at `pointer` that satisfies what the C library's system call wrappers look at:
+/// zeroed thread-local variables, the pointers to itself, and the process's two guards.
+inline void* make_thread_control(char* pointer) noexcept {
+  const auto self = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto* original = reinterpret_cast<const char*>(thread_pointer());
+  std::memcpy(pointer, &self, sizeof self);          // %fs:0, read by every thread-local access
+  std::memcpy(pointer + 0x10, &self, sizeof self);   // %fs:0x10, the C library's "self"
+  std::memcpy(pointer + 0x28, original + 0x28, 16);  // stack and pointer guard
+  return pointer;
+}
+
+/// What a spin lock of the C library holds while it is free: it counts down from 1.
+inline constexpr int kFreeSpinLock = 1;
+
+}  // namespace culprit::machine
