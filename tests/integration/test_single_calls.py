@@ -24,7 +24,7 @@ class SingleCalls(harness.Workspace):
         """The map of code."""
         terminal = Terminal(self.folder, f"{harness.VIEWER} {database}; echo ended $?; sleep 1000", 160, 40)
         self.addCleanup(terminal.close)
-        terminal.wait_for("1 Start", "Measured")
+        terminal.wait_for("1 Start", "FROM THE TIME LINES")
         terminal.keys("7", "m")
         terminal.wait_for("Over time")
         terminal.keys("c", "o", "d", "e", "Enter")

@@ -136,6 +136,12 @@ Page explain_maps(int width) {
   add_meaning(page, "in MPI calls", "The share spent in MPI calls, waiting or not.", width);
   add_meaning(page, "late-sender, ...", "The share spent waiting in one pattern; e explains it on its map.",
               width);
+  add_meaning(
+      page, "code",
+      "The procedure or MPI call with most of the time. From near (+) each call is shown, read from the "
+      "measurement beside the database: with whom it exchanged what, and for whom it waited; p goes there. "
+      "The critical path is marked by columns of the map of the whole run.",
+      width);
   return page;
 }
 

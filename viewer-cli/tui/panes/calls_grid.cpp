@@ -60,7 +60,10 @@ bool CallsGrid::want(const Part& rows, const Part& columns) {
   CallsWanted wanted{
       .ranks = {}, .begin_ns = time_of(columns.first), .end_ns = time_of(columns.first + columns.count)};
   for (std::size_t row = rows.first; row < rows.first + rows.count; ++row) wanted.ranks.push_back(rank(row));
-  calls_.want(wanted);
+  return calls_.want(wanted);
+}
+
+bool CallsGrid::renew() {
   std::shared_ptr<const CallsRead> read = calls_.read();
   if (read == read_) return false;
   read_ = std::move(read);

@@ -18,8 +18,10 @@ class CallsGrid final : public TimeGrid {
   [[nodiscard]] unsigned shift() const { return shift_; }
   /// The map of code again; nothing may be asked of this any more.
   [[nodiscard]] std::unique_ptr<TimeGrid> take_bins() { return std::move(bins_); }
-  /// Has the calls there read. True: others were read meanwhile.
+  /// Has the calls there read. False: nothing is to be waited for.
   bool want(const Part& rows, const Part& columns);
+  /// Takes what was read. False: it is the same as before.
+  bool renew();
 
   /// Where the rank that a call waited for ended that wait.
   struct Place {

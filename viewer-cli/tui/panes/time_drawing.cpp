@@ -44,9 +44,11 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
   const std::size_t segments = grid_->columns();
   ranks_.fit(ranks);
   segments_.fit(segments);
-  if (near_ != nullptr &&
-      near_->want({ranks_.first, ranks_.shown(ranks)}, {segments_.first, segments_.shown(segments)}))
-    map_ = {};
+  if (near_ != nullptr) {
+    waits_for_calls_ =
+        near_->want({ranks_.first, ranks_.shown(ranks)}, {segments_.first, segments_.shown(segments)});
+    if (near_->renew()) map_ = {};
+  }
   const std::string title = grid_->title(static_cast<std::size_t>(area.width), workspace_.unicode());
   canvas.write(area.row, area.column, title, Tone::heading, area.width);
   const int room = std::max(area.height - kAbove - below, 1);

@@ -128,10 +128,10 @@ void TimePane::go_to_whom_it_waited_for() {
   segments_.fit(grid_->columns());
 }
 
-/// Once more when all was read, so that it is drawn.
 bool TimePane::work() {
-  const bool reading = near_ != nullptr && calls_->reading();
-  return std::exchange(was_reading_, reading) || reading;
+  if (near_ == nullptr || !waits_for_calls_) return false;
+  waits_for_calls_ = calls_->reading();
+  return true;  // what was read is to be drawn
 }
 
 void TimePane::next_choice(bool backwards) {

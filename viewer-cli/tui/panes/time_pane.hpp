@@ -79,7 +79,7 @@ class TimePane final : public Pane {
   std::unique_ptr<SingleCalls> calls_;  ///< made when they are first looked at
   std::unique_ptr<TimeGrid> grid_;      ///< likewise
   CallsGrid* near_ = nullptr;           ///< grid_, where it is that of single calls
-  bool was_reading_ = false;
+  bool waits_for_calls_ = false;  ///< that are not drawn yet
   std::vector<std::string> legend_;  ///< of grid_
   Window ranks_, segments_;
   Map map_;

@@ -2,6 +2,7 @@
 
 #include "export/time_lines.hpp"
 #include "merge/replay.hpp"
+#include "metrics/wait_pattern.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +67,7 @@ class Collector final : public merge::LineEvents {
     calls_.pop_back();
   }
   void begin_wait(std::uint64_t /*ns*/, const merge::LineWait& wait) override {
-    if (!wait.continued) wait_ = wait;
+    if (!wait.continued && metrics::is_whole_wait(wait.pattern)) wait_ = wait;
   }
   void end_wait(std::uint64_t /*ns*/, const merge::LineWait& /*wait*/) override {}
   void begin_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
@@ -179,12 +180,14 @@ SingleCalls::~SingleCalls() {
   thread_.join();
 }
 
-void SingleCalls::want(const CallsWanted& wanted) {
+bool SingleCalls::want(const CallsWanted& wanted) {
   {
     const std::scoped_lock lock(mutex_);
-    if (wanted_ && wanted_->serves(wanted)) return;
+    if (!failure_.empty()) return false;
+    if (wanted_ && wanted_->serves(wanted)) return true;
     wanted_.reset();
-    if ((begun_ && begun_->serves(wanted)) || (read_ && read_->serves(wanted))) return;
+    if (begun_ && begun_->serves(wanted)) return true;
+    if (read_ && read_->serves(wanted)) return false;
     const std::uint64_t length = wanted.end_ns - wanted.begin_ns;
     // Where the last were too many, no more than is seen.
     const std::uint64_t beside = read_ && read_->cut ? 0 : length;
@@ -196,6 +199,7 @@ void SingleCalls::want(const CallsWanted& wanted) {
                         .cut = false};
   }
   changed_.notify_all();
+  return true;
 }
 
 std::shared_ptr<const CallsRead> SingleCalls::read() const {

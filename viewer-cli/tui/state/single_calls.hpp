@@ -68,8 +68,9 @@ class SingleCalls {
   SingleCalls(const SingleCalls&) = delete;
   SingleCalls& operator=(const SingleCalls&) = delete;
 
-  /// Has this read next, unless it was, or is being read. What was wanted before is forgotten.
-  void want(const CallsWanted& wanted);
+  /// Has this read next, unless it was, or is being read. What was wanted before is forgotten. False: nothing
+  /// is to be waited for.
+  bool want(const CallsWanted& wanted);
   /// What was read last; null before.
   [[nodiscard]] std::shared_ptr<const CallsRead> read() const;
   /// Whether something that was wanted is yet to be read; waits for it some ms at most.
