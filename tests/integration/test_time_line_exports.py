@@ -176,12 +176,20 @@ class MessagesAndCollectives(harness.UnderBothMpis, Exports):
         self.assertEqual(len(drawn["processes"]), RANKS)
 
 
+EXCHANGE = 7  # the tag of every_operation.c's MPI_Isendrecv
+
+
 class EveryOperation(harness.UnderBothMpis, Exports):
     """Every sort of operation that a time line knows: requests, polls, collectives without blocking, epochs, locks."""
 
     def check(self, mpi):
         found, drawn, _ = self.check_all(self.program("every_operation", mpi, "."))
-        self.assertEqual(found["sent"], found["received"])
+        received = found["received"]
+        if mpi == "mpich":
+            # MPICH 4.0 does not say how much its MPI_Isendrecv received, 2 of 9 integers: that counts as what it has room for.
+            self.assertEqual({tuple(lengths) for *_, tag, lengths in received if tag == EXCHANGE}, {(36,)})
+            received = [[*channel, tag, [8] if tag == EXCHANGE else lengths] for *channel, tag, lengths in received]
+        self.assertEqual(found["sent"], received)
         for kind in ("MpiIsend", "MpiIrecv", "MpiCollectiveEnd", "NonBlockingCollectiveComplete", "RmaPut", "RmaGet", "RmaAtomic",
                      "RmaGroupSync", "RmaRequestLock", "RmaReleaseLock", "RmaCollectiveEnd", "RmaWinCreate", "RmaWinDestroy"):
             self.assertIn(kind, found["kinds"])
