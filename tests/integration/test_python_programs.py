@@ -59,8 +59,10 @@ class PythonFunctions(harness.Workspace):
                  if node["frame"]["kind"] == "call"}  # fmt: skip
         self.assertIn((line_of("solver.step()"), "Solver.step"), calls)
         self.assertIn((line_of("    inner()"), "nested.<locals>.inner"), calls)
-        # Whatever the interpreter has between a class and its initializer.
-        self.assertEqual({node["frame"]["name"] for node in self.nodes if "__init__" in node["frame"].get("name", "")}, {"Made.__init__"})
+        # What the interpreter has between a class and its initializer is not shown.
+        names = {node["frame"].get("name") for node in self.nodes}
+        self.assertIn("Made.__init__", names)
+        self.assertNotIn("__init__", names)
         # To interpret a function is its own work.
         self.assertFalse([node for node in self.nodes if "_PyEval_EvalFrameDefault" in node["frame"].get("name", "")])
         # How the interpreter got to the program is passed over, as the C library's start is.
