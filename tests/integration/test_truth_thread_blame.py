@@ -16,6 +16,8 @@ import thread_blame  # noqa: E402
 
 REPETITIONS = 12
 SHARE = 0.05  # of what is caused in all
+# Of waits as short as these few samples tell whom they were for: on one machine 5 % go to other code, on another 23 %.
+CHARGED = 0.3
 LATE = {"late_worker": 1, "late_first": 0, "late_thread": 0}  # by rank
 
 
@@ -231,9 +233,9 @@ class LateThreads(harness.UnderBothMpis, harness.Workspace):
                 on_path[name] += step["seconds"]
         most = 0
         for late, (waited, others) in self.waits().items():
-            most += SHARE * waited + others
-            self.assertAlmostEqual(costs.pop((late, LATE[late])), waited, delta=2 * SHARE * waited + others, msg=late)
-            self.assertGreater(on_path[late], (1 - 2 * SHARE) * waited - others, late)
+            most += CHARGED * waited + others
+            self.assertAlmostEqual(costs.pop((late, LATE[late])), waited, delta=CHARGED * waited + others, msg=late)
+            self.assertGreater(on_path[late], (1 - CHARGED) * waited - others, late)
         self.assertLess(sum(costs.values()), most, costs)
 
 
