@@ -1,6 +1,7 @@
-/* Preloaded: MPICH 4.0 ends over UCX's TCP. Its MPI_Finalize disconnects, which the other side has to answer, and then waits
-   in a barrier of the launcher's, in which it answers nobody: who comes to the barrier first leaves the others waiting for
-   ever (mended in MPICH 4.2, pmodels/mpich#6596). This one answers while it waits for the launcher. */
+/* Preloaded: MPICH 4.0 ends over UCX's TCP. Its MPI_Finalize disconnects, which the other side has to answer,
+   and then waits in a barrier of the launcher's, in which it answers nobody: who comes to the barrier first
+   leaves the others waiting for ever (mended in MPICH 4.2, pmodels/mpich#6596). This one answers while it
+   waits for the launcher. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>

@@ -79,8 +79,8 @@ class TimePane final : public Pane {
   std::unique_ptr<SingleCalls> calls_;  ///< made when they are first looked at
   std::unique_ptr<TimeGrid> grid_;      ///< likewise
   CallsGrid* near_ = nullptr;           ///< grid_, where it is that of single calls
-  bool waits_for_calls_ = false;  ///< that are not drawn yet
-  std::vector<std::string> legend_;  ///< of grid_
+  bool waits_for_calls_ = false;        ///< that are not drawn yet
+  std::vector<std::string> legend_;     ///< of grid_
   Window ranks_, segments_;
   Map map_;
   int bar_height_ = 1;
