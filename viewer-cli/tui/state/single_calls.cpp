@@ -19,17 +19,13 @@ using measurement::trace::OperationKind;
 constexpr std::size_t kMostStretches = 400'000;  // a key has 50 ms to draw them
 constexpr std::chrono::milliseconds kPatience{5};
 
+bool is_receive(OperationKind kind) {
+  return kind == OperationKind::receive || kind == OperationKind::receive_matched;
+}
+
 bool is_message(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::send:
-    case OperationKind::send_synchronous:
-    case OperationKind::send_buffered:
-    case OperationKind::receive:
-    case OperationKind::receive_matched:
-      return true;
-    default:
-      return false;
-  }
+  return is_receive(kind) || kind == OperationKind::send || kind == OperationKind::send_synchronous ||
+         kind == OperationKind::send_buffered;
 }
 
 /// A time line as stretches, one behind the other, within a part of the run.
@@ -73,17 +69,13 @@ class Collector final : public merge::LineEvents {
   void begin_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
                         std::span<const Operation> operations) override {
     for (const Operation& operation : operations) {
-      if (operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched)
-        continue;  // what arrives is known where it is complete
-      add(operation);
+      if (!is_receive(operation.kind)) add(operation);  // what arrives is known where it is complete
     }
   }
   void complete_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
                            std::span<const Operation> operations) override {
     for (const Operation& operation : operations) {
-      const bool arrived =
-          operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched;
-      if (arrived && !operation.cancelled) add(operation);
+      if (is_receive(operation.kind) && !operation.cancelled) add(operation);
     }
   }
 
