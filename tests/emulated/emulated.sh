@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # emulated.sh COMMAND...: runs it where programs of aarch64 start under the emulator of $CULPRIT_ARM64, and find the libraries there. In a user
-# namespace of its own: what the kernel is told there concerns nobody else (Linux 6.7 and later).
+# name space of its own, so that nothing outside of it changes (Linux 6.7 and later).
 set -euo pipefail
 : "${CULPRIT_ARM64:?is not set (run ./dev test --arch arm64)}"
 export QEMU_LD_PREFIX=$CULPRIT_ARM64/root
