@@ -1,11 +1,12 @@
 // What makes ranks wait is not the barrier at which a rank's main thread waits for its workers, but what the
-// workers do meanwhile (docs/algorithms.md 12, undirected as there: those that work share the waiting). Each
-// sample of a wait for threads is charged to what another thread was sampled in at that time, taken in turns;
-// where none is sampled at work at that time, shortly before. A long wait is divided.
-// Cost: the samples of the other threads are read once more for each thread that calls MPI.
+// workers do meanwhile (docs/algorithms.md 12.1, undirected as there: those that work share the waiting).
+// Each sample of a wait for threads is charged to what another thread did at that moment, taken in turns;
+// where none worked then, to what one did shortly before. A long wait is divided. Cost: the samples of the
+// other threads are read once more for each thread that calls MPI.
 #include "merge/timelines/thread_waits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace culprit::merge {
@@ -57,22 +58,19 @@ void ThreadWaits::begin(std::size_t thread, std::uint64_t ns) {
   for (std::size_t other = 0; other < threads_.size(); ++other) {
     if (other == thread) continue;
     if (auto records = threads_[other].records_in(trace_, ns))
-      waiter.others.push_back({.thread = other, .records = std::move(records), .sample = {}, .recent = {}});
+      waiter.others.push_back({.thread = other, .records = std::move(records), .recent = {}});
   }
 }
 
-/// To the sample that stands for this time.
+/// To the sample that stands for this moment.
 void ThreadWaits::advance(Other& other, std::uint64_t ns) const {
+  trace::Record record;
   try {
-    while (other.records != nullptr &&
-           (other.sample.kind != trace::RecordKind::sample || other.sample.exit_ns < ns)) {
-      if (!other.records->next(other.sample)) {
+    while (other.records != nullptr && other.seen_ns < ns) {
+      if (!other.records->next(record)) {
         other.records.reset();
-      } else if (other.sample.kind == trace::RecordKind::sample) {
-        const ContextId context = threads_[other.thread].context_of(other.sample.node);
-        if (!works(other.sample, context)) continue;
-        other.recent.push_back({other.sample.enter_ns, other.sample.exit_ns, context});
-        if (other.recent.size() > kMostRecent) other.recent.pop_front();
+      } else if (record.kind == trace::RecordKind::sample) {
+        add(other, record);
       }
     }
   } catch (const measurement::MeasurementError&) {
@@ -80,53 +78,57 @@ void ThreadWaits::advance(Other& other, std::uint64_t ns) const {
   }
 }
 
+/// A thread that sleeps in its own work is counted by whole periods: it may have begun up to two earlier, but
+/// not before it was seen elsewhere.
+void ThreadWaits::add(Other& other, const trace::Record& sample) const {
+  const std::uint64_t length_ns = sample.exit_ns - std::min(sample.exit_ns, sample.enter_ns);
+  if (length_ns > 0) other.shortest_ns = std::min(other.shortest_ns, length_ns);
+  const std::uint64_t earlier_ns = 2 * std::min(other.shortest_ns, sample.enter_ns / 2);
+  const std::uint64_t seen_ns = std::exchange(other.seen_ns, sample.exit_ns);
+  const ContextId context = threads_[other.thread].context_of(sample.node);
+  if (!works(sample, context)) return;
+  other.recent.push_back({.earliest_ns = std::max(seen_ns, sample.enter_ns - earlier_ns),
+                          .since_ns = std::max(seen_ns, sample.enter_ns),
+                          .ns = sample.exit_ns,
+                          .context = context});
+  if (other.recent.size() > kMostRecent) other.recent.pop_front();
+}
+
 /// The latest that another thread did that may be what is waited for.
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
   for (auto work = other.recent.rbegin(); work != other.recent.rend(); ++work) {
-    const std::uint64_t since_ns = of_team ? when.since_of_team_ns : when.since_ns;
-    if (work->since_ns >= when.end_ns) continue;
-    if (work->ns <= since_ns) return;
-    const std::uint64_t end_ns = std::min(work->ns, when.end_ns);
-    Candidate candidate{.context = work->context,
-                        .meanwhile_ns = end_ns - std::min(end_ns, std::max(work->since_ns, when.begin_ns))};
+    if ((when.maybe_earlier ? work->earliest_ns : work->since_ns) >= when.ns) continue;
+    if (work->ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
+    ContextId context = work->context;
     if (of_team) {
       const auto beside = regions_.beside(waiting, work->context);
-      if (!beside || (!beside->of_region && work->ns <= when.since_ns)) continue;
-      candidate.context = beside->context;
+      if (!beside || (!beside->of_region && work->ns < when.since_ns)) continue;
+      context = beside->context;
     }
-    candidates_.push_back(candidate);
+    candidates_.push_back(context);
     return;
   }
 }
 
-void ThreadWaits::take_candidates(const Waiter& waiter, ContextId waiting, bool of_team, const When& when) {
-  candidates_.clear();
-  for (const Other& other : waiter.others) take_candidate(other, waiting, of_team, when);
-}
-
-/// Leaves out what was done for a small part of the time.
-void ThreadWaits::keep_longest() {
-  std::uint64_t longest_ns = 0;
-  for (const Candidate& one : candidates_) longest_ns = std::max(longest_ns, one.meanwhile_ns);
-  std::erase_if(candidates_, [&](const Candidate& one) { return one.meanwhile_ns < longest_ns / 2; });
-}
-
-/// In a part of a wait.
-ContextId ThreadWaits::charged(Waiter& waiter, ContextId waiting, bool of_team, std::uint64_t begin_ns,
-                               std::uint64_t end_ns) {
-  for (Other& other : waiter.others) advance(other, end_ns);
+/// At this moment of a wait.
+ContextId ThreadWaits::charged(Waiter& waiter, ContextId waiting, bool of_team, std::uint64_t ns) {
+  for (Other& other : waiter.others) advance(other, ns);
   const auto before = [&](std::uint64_t samples) {
-    return begin_ns - std::min(begin_ns, samples * std::min(waiter.shortest_ns, begin_ns / samples));
+    return ns - std::min(ns, samples * std::min(waiter.shortest_ns, ns / samples));
   };
-  When when{.begin_ns = begin_ns, .end_ns = end_ns, .since_of_team_ns = begin_ns, .since_ns = begin_ns};
-  take_candidates(waiter, waiting, of_team, when);
-  if (candidates_.empty()) {
-    when.since_of_team_ns = before(kRecentOfTeam);
-    when.since_ns = before(kRecent);
-    take_candidates(waiter, waiting, of_team, when);
+  const std::array<When, 3> tries{{
+      {.ns = ns, .maybe_earlier = false, .since_of_team_ns = ns, .since_ns = ns},
+      {.ns = ns, .maybe_earlier = true, .since_of_team_ns = ns, .since_ns = ns},
+      {.ns = ns,
+       .maybe_earlier = true,
+       .since_of_team_ns = before(kRecentOfTeam),
+       .since_ns = before(kRecent)},
+  }};
+  candidates_.clear();
+  for (auto when = tries.begin(); candidates_.empty() && when != tries.end(); ++when) {
+    for (const Other& other : waiter.others) take_candidate(other, waiting, of_team, *when);
   }
-  keep_longest();
-  return candidates_.empty() ? waiting : candidates_[waiter.turn++ % candidates_.size()].context;
+  return candidates_.empty() ? waiting : candidates_[waiter.turn++ % candidates_.size()];
 }
 
 std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, const trace::Record& sample,
@@ -136,6 +138,7 @@ std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, cons
   const std::uint64_t end_ns = sample.exit_ns;
   std::uint64_t at_ns = std::min(sample.enter_ns, end_ns);
   Waiter& waiter = waiters_[thread];
+  const std::uint64_t seen_ns = std::exchange(waiter.seen_ns, end_ns);  // elsewhere, maybe
   if (at_ns < end_ns) waiter.shortest_ns = std::min(waiter.shortest_ns, end_ns - at_ns);
   if (kind == WaitKind::none || at_ns == end_ns) {
     parts_.push_back({.until_ns = end_ns, .charged = sample.node});
@@ -147,7 +150,11 @@ std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, cons
   for (std::uint64_t until_ns = 0; at_ns < end_ns; at_ns = until_ns) {
     until_ns = std::max(at_ns, std::min(whole_ns, end_ns)) + length_ns;
     if (until_ns + length_ns / 2 > end_ns) until_ns = end_ns;
-    const ContextId charged = this->charged(waiter, sample.node, of_team, at_ns, until_ns);
+    // A sample of one period was taken at its end.
+    const bool one_period = at_ns == sample.enter_ns && until_ns == end_ns;
+    const std::uint64_t from_ns = std::clamp(seen_ns, at_ns, until_ns);
+    const std::uint64_t ns = one_period ? end_ns : from_ns + (until_ns - from_ns) / 2;
+    const ContextId charged = this->charged(waiter, sample.node, of_team, ns);
     if (!parts_.empty() && parts_.back().charged == charged) {
       parts_.back().until_ns = until_ns;
     } else {

@@ -50,39 +50,37 @@ class ThreadWaits {
 
  private:
   struct Work {
-    std::uint64_t since_ns = 0, ns = 0;
+    std::uint64_t earliest_ns = 0, since_ns = 0, ns = 0;  // maybe since, since, until
     database::ContextId context = 0;
   };
   /// Another thread's samples.
   struct Other {
     std::size_t thread = 0;
     std::unique_ptr<measurement::trace::ThreadRecords> records;
-    measurement::trace::Record sample;
-    std::deque<Work> recent;  // as far as the waiter has come
+    std::uint64_t seen_ns = 0;                      // by the latest sample that was read
+    std::uint64_t shortest_ns = ~std::uint64_t{0};  // of its samples
+    std::deque<Work> recent;                        // as far as the waiter has come
   };
   struct Waiter {
     bool begun = false;
+    std::uint64_t seen_ns = 0;                      // by the sample before
     std::uint64_t shortest_ns = ~std::uint64_t{0};  // of its samples
     std::uint32_t turn = 0;
     std::vector<Other> others;
   };
 
   struct When {
-    std::uint64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t ns = 0;
+    bool maybe_earlier = false;
     std::uint64_t since_of_team_ns = 0, since_ns = 0;  // what ended before is no more looked at
-  };
-  struct Candidate {
-    database::ContextId context = 0;
-    std::uint64_t meanwhile_ns = 0;
   };
 
   void begin(std::size_t thread, std::uint64_t ns);
   void advance(Other& other, std::uint64_t ns) const;
+  void add(Other& other, const measurement::trace::Record& sample) const;
   [[nodiscard]] database::ContextId charged(Waiter& waiter, database::ContextId waiting, bool of_team,
-                                            std::uint64_t begin_ns, std::uint64_t end_ns);
-  void take_candidates(const Waiter& waiter, database::ContextId waiting, bool of_team, const When& when);
+                                            std::uint64_t ns);
   void take_candidate(const Other& other, database::ContextId waiting, bool of_team, const When& when);
-  void keep_longest();
   [[nodiscard]] bool is_idle(const measurement::trace::Record& sample, database::ContextId context) const;
   [[nodiscard]] measurement::WaitKind waits_for_threads(const measurement::trace::Record& sample) const;
   [[nodiscard]] bool works(const measurement::trace::Record& sample, database::ContextId context) const;
@@ -92,7 +90,7 @@ class ThreadWaits {
   const Shape& shape_;
   RegionPaths& regions_;
   std::vector<Waiter> waiters_;  // by thread
-  std::vector<Candidate> candidates_;
+  std::vector<database::ContextId> candidates_;
   std::vector<Part> parts_;
 };
 
