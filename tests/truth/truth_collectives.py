@@ -67,7 +67,7 @@ class Collectives(Waits):
         wait = last.enter - free
         if wait <= bytes_cost or own.exit - last.enter > max(wait, bytes_cost):
             return None
-        return "wait-at-root", last.enter, last, None
+        return "wait-at-root", last.enter - bytes_cost, last, None
 
     def _blocking_collectives(self, collectives):
         for kind, root, members, calls in collectives["instances"]:

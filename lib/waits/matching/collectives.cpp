@@ -324,7 +324,7 @@ void Collectives::depend(const Member& member, const HeldUp& held_up) {
         member.call.location,
         {.event = member.call.index, .pattern = WaitPattern::wait_at_root, .cause = by.call});
   depend(member, WaitPattern::wait_at_root,
-         {.ns = by.enter_ns, .call = by.call, .rank = by.rank, .context = by.context}, held_up.first);
+         {.ns = held_up.until_ns, .call = by.call, .rank = by.rank, .context = by.context}, held_up.first);
 }
 
 void Collectives::receive(const PrefixNotice& notice) {

@@ -5,7 +5,7 @@
 // came long after all that the member needs by definition. Long: longer than the bytes cost, which is
 // estimated by the shortest stay of all members (who came last found all others ready) for each level of a
 // binary tree. And the member left soon after: what came after is no longer than the wait, or than what the
-// bytes cost. Cost: sorts the members by their enters.
+// bytes cost. What the bytes cost is no waiting. Cost: sorts the members by their enters.
 #include "waits/matching/held_up.hpp"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ std::vector<HeldUp> held_up(std::vector<Presence> members) {
     const std::uint64_t wait = last.enter_ns - member.free_ns;
     if (wait <= cost || member.exit_ns - last.enter_ns > std::max(wait, cost)) continue;
     const auto holder = static_cast<std::size_t>(&last - members.data());
-    found.push_back({.call = member.call, .by = last, .first = !holds[holder]});
+    found.push_back(
+        {.call = member.call, .by = last, .until_ns = last.enter_ns - cost, .first = !holds[holder]});
     holds[holder] = true;
   }
   std::sort(found.begin(), found.end(), [](const HeldUp& a, const HeldUp& b) { return a.call < b.call; });

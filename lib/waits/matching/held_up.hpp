@@ -23,6 +23,7 @@ struct Presence {
 struct HeldUp {
   EventId call;
   Presence by;
+  std::uint64_t until_ns = 0;  ///< when that one came, less what the bytes would have cost without it
   bool first = false;  ///< of those whom that one held up, the first to come
 };
 

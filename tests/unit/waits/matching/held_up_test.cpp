@@ -56,6 +56,12 @@ TEST_CASE("of those whom one member held up, who came first is distinguished") {
   CHECK(found[1].first);
 }
 
+TEST_CASE("what the bytes would have cost anyway is no waiting") {
+  const std::vector<HeldUp> found = held_up(present({{10, 93}, {60, 63}, {90, 92}, {12, 13}}));
+  REQUIRE(pairs(found) == Pairs{{0, 2}});
+  CHECK(found[0].until_ns == 90 - 2 * 1);
+}
+
 TEST_CASE("who stays no longer than the bytes take, or long after the last one came, was not held up") {
   CHECK(held_up(present({{10, 90}, {20, 110}, {60, 120}})).empty());
   CHECK(held_up(present({{10, 90}, {19, 21}, {20, 22}})).empty());
@@ -72,6 +78,7 @@ TEST_CASE("the order of members does not matter; a held-up member left after its
       const auto& [enter, exit] = times[one.call.location];
       RC_ASSERT(one.by.call != one.call);
       RC_ASSERT(enter < one.by.enter_ns && one.by.enter_ns < exit);
+      RC_ASSERT(enter < one.until_ns && one.until_ns <= one.by.enter_ns);
     }
     std::reverse(members.begin(), members.end());
     RC_ASSERT(pairs(held_up(members)) == pairs(found));
@@ -86,8 +93,8 @@ TEST_CASE("a root, and a rank below a late one, wait in a broadcast") {
   run.call(3, 50, 930, {on(OperationKind::one_to_all, 0, 0)});
   for (const int analysts : {1, 2, 4}) {
     CHECK(analyse(run, analysts).waits ==
-          std::vector<FoundWait>{{0, 0, WaitPattern::wait_at_root, 800, 1, 0},
-                                 {3, 0, WaitPattern::wait_at_root, 850, 1, 0}});
+          std::vector<FoundWait>{{0, 0, WaitPattern::wait_at_root, 780, 1, 0},
+                                 {3, 0, WaitPattern::wait_at_root, 830, 1, 0}});
   }
 }
 
@@ -103,8 +110,8 @@ TEST_CASE("ranks that a reduction's root waits for wait for those below them; in
   run.call(3, 1010, 1930, {on(OperationKind::prefix, 0)});
   for (const int analysts : {1, 3}) {
     CHECK(analyse(run, analysts).waits == std::vector<FoundWait>{{0, 0, WaitPattern::early_reduce, 800, 1, 0},
-                                                                 {1, 1, WaitPattern::wait_at_root, 850, 2, 1},
-                                                                 {3, 0, WaitPattern::wait_at_root, 850, 1, 0},
+                                                                 {1, 1, WaitPattern::wait_at_root, 810, 2, 1},
+                                                                 {3, 0, WaitPattern::wait_at_root, 840, 1, 0},
                                                                  {3, 1, WaitPattern::early_scan, 890, 2, 1}});
   }
 }
