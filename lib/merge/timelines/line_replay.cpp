@@ -5,9 +5,7 @@
 //    are a stack; each is noted with the first call within it, and the notes are read from the last one on;
 //  - what code ran between two calls: a sample's path in the time that the sample stands for; elsewhere the
 //    scopes that the paths before and after have in common;
-//  - how waits nest with calls: a call is never divided; a wait that ends within a call that began after it
-//  is
-//    divided at that call's beginning.
+//  - how waits nest with calls: a wait is divided where a call begins within it, a call never.
 // Cost: linear in records and in the frames that change; memory for the open calls of one moment.
 #include "merge/timelines/line_replay.hpp"
 

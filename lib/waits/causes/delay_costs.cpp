@@ -2,12 +2,10 @@
 // docs/algorithms.md 8). Since both ranks' last synchronization point the times of computation regions (gaps)
 // and calls are compared, by stamps alone: what the delayer spent more bears the wait as short-term cost; the
 // part that falls to the delayer's own waits is passed on to their delayers as long-term cost; the rest is
-// unattributed. Which code that was is shown by the samples of all intervals of an account together
-// (cost_accounts.cpp).
+// unattributed. cost_accounts.cpp finds the code, by the samples of all intervals of an account.
 // One pass backwards, in rounds of waits: explain each wait and announce what will be passed on, then pass
-// each on once all that was announced to it has arrived. Only then is it known what its interval weighs: what
-// both sides did in it is kept for the round. Whole ns: the three costs add up to all waiting, for any number
-// of ranks of the analysis.
+// each on once all that was announced to it has arrived. What both sides did in its interval is kept for the
+// round. Whole ns: the three costs add up to all waiting, for any number of ranks of the analysis.
 // Cost: CPU time per event in docs/figures.md; some 400 bytes per wait of a round.
 #include "waits/causes/delay_costs.hpp"
 

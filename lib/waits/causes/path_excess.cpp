@@ -6,8 +6,7 @@
 //   2. keep the leaves whose difference is positive and at least twice its standard error; where a procedure
 //      has none, but is significant as a whole, all of it;
 //   3. where no sampled leaf is left, gaps bear what the exact ones do not.
-// The error: the share of a path in a gap is estimated from weighted samples, the gap's time is exact. A path
-// that covers its gap has none.
+// The error is that of shares estimated from samples: a path that covers its gap has none.
 // Cost: for each account the sampled paths times their depth, and the square of the number of alternatives.
 #include "waits/causes/path_excess.hpp"
 

@@ -1,17 +1,12 @@
-// What changed code makes of the gaps between MPI calls (docs/algorithms.md 18).
-//
-// A gap's length is known to the nanosecond; its samples say how it is divided. Few fall into one gap, and
-// after a change the last rank decides, so that errors of single gaps would add up. So a gap's share is drawn
-// towards that of its pool (the line's gaps between the same two calls that are as long, to a fifth), by as
-// much as the shares in the pool differ no more than sampling explains (empirical Bayes):
-//
-//   var(s) = (changes of code in the gap + 1) · period²/6 / sampled²
+// What changed code makes of the gaps between MPI calls (docs/algorithms.md 18). A gap's length is exact; its
+// few samples say how it is divided. After a change the last rank decides, so errors of single gaps would add
+// up. So a gap's share is drawn towards that of its pool (the line's gaps between the same two calls, as long
+// to a fifth) by as much as sampling explains the differences in the pool (empirical Bayes):
+//   var(s) = (changes of code in the gap + 1) · period²/6 / sampled²     (an end lies anywhere in a period)
 //   tau²   = what the shares of the pool vary beyond that
 //   share  = (tau² · own + var · pool) / (tau² + var)
-//
-// An end of code lies anywhere in a period. Gaps without samples have the pool's share; small pools are
-// joined: the line's gaps between the two calls, then all lines'. Cost: two passes over samples and gaps for
-// each change.
+// Gaps without samples have the pool's share; small pools are joined: the line's gaps between the two calls,
+// then all lines'. Cost: two passes over samples and gaps for each change.
 #include "waits/replay/changed_work.hpp"
 
 #include "storage/hash.hpp"

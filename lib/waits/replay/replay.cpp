@@ -1,6 +1,5 @@
 // Carries out a run again with other work (docs/algorithms.md 18): a discrete event simulation in which each
 // time line goes on until its call needs one that has not come yet, and is taken up again when that comes.
-//
 //   enter = exit of the call before + gap
 //   exit  = max(enter, when the last of its needs came) + own cost
 //   wait  = when the last of its needs came - enter, where that is positive; but for needs of progress
