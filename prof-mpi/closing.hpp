@@ -14,7 +14,7 @@ inline constexpr int kDegraded = 3;
 /// The exit status of a merge that ended.
 int status_of(const merge::Outcome& outcome);
 
-/// Tells the user how it went: the summary on stdout, problems on stderr.
+/// Reports how it went: the summary on stdout, problems on stderr.
 void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int ranks);
 
 /// One line for what was thrown, without the tool's name: `what: file: why (what to do)`.

@@ -127,7 +127,7 @@ Context define_once(const CulpritDefinition& definition, std::uint64_t hash) {
   return context;
 }
 
-/// Tells the runtime about a communicator, and keeps it. `members`: are to be recorded. One whose making was
+/// Defines a communicator in the trace, and keeps it. `members`: are to be recorded. One whose making was
 /// not seen is named by its members, which all of them know.
 Context define(MPI_Comm comm, Communicator communicator, Context parent, bool members) {
   const bool inter = communicator.remote_size != 0;

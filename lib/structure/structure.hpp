@@ -108,7 +108,7 @@ class KnownCode {
   KnownCode(KnownCode&&) noexcept;
   KnownCode& operator=(KnownCode&&) noexcept;
 
-  /// The structure around `addresses` (ascending, unique) as recover() tells it; never throws for bad input.
+  /// The structure around `addresses` (ascending, unique) as recover() finds it; never throws for bad input.
   ModuleStructure around(const std::vector<std::uint64_t>& addresses);
 
  private:

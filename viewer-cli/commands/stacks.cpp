@@ -110,7 +110,7 @@ std::string StacksText::who(const TreeNode& node) const {
          " looks";
 }
 
-/// A chain ends where threads part, come or go. Recursion is told by its depth.
+/// A chain ends where threads part, come or go. Recursion is shown by its depth.
 void StacksText::gather(const std::vector<TreeNode>& nodes, const std::string& before, bool top) {
   const std::string arrow = screen_.unicode ? " › " : " > ";
   const std::string times = screen_.unicode ? " × " : " x ";

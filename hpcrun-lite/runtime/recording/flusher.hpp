@@ -5,7 +5,7 @@
 namespace culprit::runtime {
 
 /// What the flusher thread does, all of it in that thread. Given at the start of the process, from above all
-/// that it drives (life/flusher_turn.cpp).
+/// that it drives (life/process_life.cpp).
 struct FlusherDuties {
   /// At the thread's beginning; `separate`: it has a table of descriptors of its own.
   void (*begin)(bool separate);

@@ -19,7 +19,7 @@ enum class TimerCall : std::uint8_t { create, set };
 /// The calling thread got no timer for the event with this index; `error` is `call`'s errno.
 void timer_refused(std::size_t event, TimerCall call, int error);
 
-/// The sampling signal got no handler; `error` is an errno, 0 where every signal has one already. Tells it,
+/// The sampling signal got no handler; `error` is an errno, 0 where every signal has one already. Says so,
 /// once in a job, since the process is not measured.
 void handler_refused(int error);
 

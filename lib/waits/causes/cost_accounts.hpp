@@ -73,7 +73,7 @@ class CostAccounts {
 
   /// What it takes memory for.
   [[nodiscard]] std::size_t size() const { return accounts_.size() + times_.size(); }
-  /// Tells all to the ranks of the analysis that have the delayers' time lines.
+  /// Sends all to the ranks of the analysis that have the delayers' time lines.
   void send(exchange::MessageExchange& exchange, const RankMap& rank_map) const;
   /// Their numbers are free again.
   void clear();

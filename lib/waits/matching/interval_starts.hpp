@@ -28,7 +28,7 @@ class IntervalStarts {
                  TraceStore& store)
       : rank_map_(rank_map), contexts_(contexts), store_(store), exchange_(analysis) {}
 
-  /// Tells the causes of a classified time line's waits.
+  /// Reports a classified time line's waits to their causes.
   void send(const TimeLine& line);
   /// Collective: what was sent since the last time arrives.
   void deliver() { exchange_.deliver(*this); }

@@ -13,7 +13,7 @@ Menu role_menu(Workspace& workspace, Host& host);
 /// Asks for the share below which branches are hidden.
 Prompt threshold_prompt(Workspace& workspace, Host& host);
 Prompt ranks_prompt(Workspace& workspace, Host& host);
-/// Asks for `NAME=FORMULA`, adds it as a column and keeps it with the database (derived_metrics.hpp).
+/// Asks for `NAME=FORMULA`, adds it as a column and keeps it with the database (state_files.hpp).
 Prompt derived_prompt(Workspace& workspace, Host& host);
 
 }  // namespace culprit::viewer::tui
