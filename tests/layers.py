@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "hpcrun-lite/mpi": {"machine", "unwind"},
     "hpcrun-lite/launcher": {"files", "machine", "print", "measurement", "spelling"},
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
-    "viewer-cli": {"files", "print", "spelling", "exchange", "merge", "structure", "follow", "stuck", "stacks", "blame", "database", "metrics",
+    "viewer-cli": {"bytes", "files", "print", "spelling", "exchange", "merge", "structure", "follow", "stuck", "stacks", "blame", "database", "metrics",
                    "views"},
 }
 # The folders within these, each of which may include itself and those before it; what lies beside them may include all.

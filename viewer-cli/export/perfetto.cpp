@@ -4,6 +4,7 @@
 // sequence before or where they are used, each arrow begun once and ended once, later.
 #include "export/perfetto.hpp"
 
+#include "bytes/varint.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "perfetto.pb.h"
 #include "print/text.hpp"
@@ -43,15 +44,8 @@ class PacketWriter {
     constexpr char kTag = 0x0A;  // of Trace::packet
     bytes_.clear();
     packet.AppendToString(&bytes_);
-    std::array<char, 10> size{};
-    std::size_t length = 0;
-    for (std::size_t left = bytes_.size();; left >>= 7) {
-      const bool last = left < 0x80;
-      size.at(length++) = static_cast<char>(last ? left : (left & 0x7F) | 0x80);
-      if (last) break;
-    }
     out_.put(kTag);
-    out_.write(size.data(), static_cast<std::streamsize>(length));
+    bytes::write_varint(bytes_.size(), [this](unsigned char byte) { out_.put(static_cast<char>(byte)); });
     out_.write(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
   }
 

@@ -42,7 +42,6 @@ inline constexpr KernelEvent kKernelEvents[] = {
     {"perf::EMULATION-FAULTS", nullptr, PERF_COUNT_SW_EMULATION_FAULTS, false, false, 1,
      "instructions that the kernel emulated"},
 };
-inline constexpr std::size_t kKernelEventCount = sizeof kKernelEvents / sizeof kKernelEvents[0];
 
 /// What the name in [begin, end) means, in any case and with `_` for `-`; null where it is no event of this
 /// table.

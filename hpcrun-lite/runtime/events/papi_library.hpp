@@ -7,13 +7,10 @@
 namespace culprit::runtime {
 
 inline constexpr int kPapiOk = 0;
-inline constexpr int kPapiInvalid = -1;        ///< PAPI_EINVAL
-inline constexpr int kPapiNoEvent = -7;        ///< PAPI_ENOEVNT
-inline constexpr int kPapiConflict = -8;       ///< PAPI_ECNFLCT: no counter left for it
-inline constexpr int kPapiNotPermitted = -15;  ///< PAPI_EPERM
-inline constexpr int kPapiNoComponent = -17;   ///< PAPI_ENOCMP
-inline constexpr int kPapiManyPasses = -27;    ///< PAPI_EMULPASS: conflict, as newer versions name it
-inline constexpr int kPapiNull = -1;           ///< an event set that does not exist yet
+inline constexpr int kPapiNoEvent = -7;      ///< PAPI_ENOEVNT
+inline constexpr int kPapiConflict = -8;     ///< PAPI_ECNFLCT: no counter left for it
+inline constexpr int kPapiManyPasses = -27;  ///< PAPI_EMULPASS: conflict, as newer versions name it
+inline constexpr int kPapiNull = -1;         ///< an event set that does not exist yet
 inline constexpr int kPapiPresets = static_cast<int>(0x80000000U);  ///< PAPI_PRESET_MASK
 inline constexpr int kPapiEnumerateEvents = 0;                      ///< PAPI_ENUM_EVENTS: the next one
 inline constexpr int kPapiEnumerateFirst = 1;                       ///< PAPI_ENUM_FIRST

@@ -173,15 +173,33 @@ NodeIndex root_of(const Thread* thread, bool partial) {
   file.note(line.c_str());
 }
 
+/// Where code was loaded or unloaded, nothing that was found in it holds.
+void forget_changed_modules(Thread* thread) {
+  const std::uint32_t generation = module_generation();
+  if (generation == thread->modules_seen) return;
+  thread->walker.invalidate();
+  thread->function_places.forget();
+  thread->modules_seen = generation;
+}
+
+/// The innermost frame whose node is known; the walk's depth where none is. Reused frames know theirs, unless
+/// the tree was full when they were met, or regions or Python functions around them changed.
+std::size_t first_known(Thread* thread, const unwind::Walk& walk, const Frame* frames) {
+  std::size_t known = past_gap(walk.gap, walk.fresh);
+  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex)
+    known = past_gap(walk.gap, known + 1);
+  Regions& regions = thread->regions;
+  PythonFrames& python = thread->python;
+  const bool changed = regions.seen != regions.changes || python.seen != python.changes;
+  regions.seen = regions.changes;
+  python.seen = python.changes;
+  return changed ? walk.depth : known;
+}
+
 /// As current_path, with the Python functions that are known.
 [[gnu::hot]] NodeIndex walk_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
   thread->tree->prefetch();
-  const std::uint32_t generation = module_generation();
-  if (generation != thread->modules_seen) {
-    thread->walker.invalidate();
-    thread->function_places.forget();
-    thread->modules_seen = generation;
-  }
+  forget_changed_modules(thread);
   const unwind::Walk walk = thread->walker.walk(start);
   PythonFrames& python = thread->python;
   flaws.too_deep = walk.end == unwind::WalkEnd::too_deep;
@@ -192,14 +210,8 @@ NodeIndex root_of(const Thread* thread, bool partial) {
   // interposed functions.
   std::size_t innermost = 0;
   while (innermost < walk.depth && frames[innermost].own) ++innermost;
-  // Reused frames know their nodes, unless the tree was full when they were met.
-  std::size_t known = past_gap(walk.gap, walk.fresh);
-  while (known < walk.depth && frames[known].user == measurement::kNoNodeIndex)
-    known = past_gap(walk.gap, known + 1);
-  Regions& regions = thread->regions;
-  if (regions.seen != regions.changes || python.seen != python.changes) known = walk.depth;
-  regions.seen = regions.changes;
-  python.seen = python.changes;
+  const std::size_t known = first_known(thread, walk, frames);
+  const Regions& regions = thread->regions;
   std::uint32_t next_python = python.depth;
   if (known == walk.depth) {
     next_python = 0;

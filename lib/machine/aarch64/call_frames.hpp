@@ -9,8 +9,7 @@ namespace culprit::machine {
 struct Aarch64 {
   static constexpr std::uint8_t kStackPointer = 31;
   static constexpr std::uint8_t kFramePointer = 29;
-  static constexpr std::uint8_t kThirdRegister = 30;  ///< the link register
-  static constexpr std::uint8_t kReturnAddress = 30;
+  static constexpr std::uint8_t kThirdRegister = 30;   ///< the link register
   static constexpr std::uint8_t kProgramCounter = 32;  ///< under which the caller's pc is kept
   static constexpr std::uint8_t kRegisterCount = 33;
   /// Those that a rule keeps; the frame pointer and the link register come first.

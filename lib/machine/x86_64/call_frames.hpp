@@ -6,10 +6,9 @@ namespace culprit::machine {
 
 /// Call frames on x86-64 (System V ABI 3.2, 3.6.2): registers by their DWARF numbers.
 struct X86_64 {
-  static constexpr std::uint8_t kStackPointer = 7;    ///< rsp
-  static constexpr std::uint8_t kFramePointer = 6;    ///< rbp
-  static constexpr std::uint8_t kThirdRegister = 3;   ///< rbx, which _dl_runtime_resolve finds its frame by
-  static constexpr std::uint8_t kReturnAddress = 16;  ///< rip, under which the caller's pc is kept
+  static constexpr std::uint8_t kStackPointer = 7;   ///< rsp
+  static constexpr std::uint8_t kFramePointer = 6;   ///< rbp
+  static constexpr std::uint8_t kThirdRegister = 3;  ///< rbx, which _dl_runtime_resolve finds its frame by
   static constexpr std::uint8_t kProgramCounter = 16;
   static constexpr std::uint8_t kRegisterCount = 17;
   /// Those that a rule keeps; the frame pointer and the third register come first.

@@ -22,15 +22,21 @@ constexpr std::uint8_t kUnknownEvent = 255;
 
 class TracedProcess final : public waits::ProcessTrace {
  public:
-  TracedProcess(const measurement::ProcessInfo& process, const std::string& path,
-                std::vector<NamedNodes> nodes, std::vector<std::uint8_t> events, const Shape& shape,
-                std::shared_ptr<RegionPaths> regions, std::map<std::string, std::string>& broken_off)
+  /// What its records name, in the run's terms.
+  struct Names {
+    std::vector<NamedNodes> nodes;     // by thread
+    std::vector<std::uint8_t> events;  // their numbers in the run
+  };
+
+  TracedProcess(const measurement::ProcessInfo& process, const std::string& path, Names names,
+                const Shape& shape, std::shared_ptr<RegionPaths> regions,
+                std::map<std::string, std::string>& broken_off)
       : rank_(process.rank.value_or(-1)),
         trace_(path),
         broken_off_(broken_off),
         clock_(trace_.clocks()),
-        nodes_(std::move(nodes)),
-        events_(std::move(events)),
+        nodes_(std::move(names.nodes)),
+        events_(std::move(names.events)),
         shape_(shape),
         regions_(std::move(regions)) {
     if (!trace_.is_of(process)) {
@@ -155,9 +161,10 @@ class Opening {
       if (is_rank != ranks) return;
       if (!is_rank) file.process.rank.reset();
       drop_own_frames(file);
-      auto process =
-          std::make_unique<TracedProcess>(file.process, path, name_nodes(file, threads),
-                                          number_events(file.process), shape_, regions_, *to.broken_off);
+      auto process = std::make_unique<TracedProcess>(
+          file.process, path,
+          TracedProcess::Names{.nodes = name_nodes(file, threads), .events = number_events(file.process)},
+          shape_, regions_, *to.broken_off);
       if (process->stopped()) ++to.stopped;
       ProcessClock& clock = clocks.emplace_back(file.process.host, process->rank(), process->clocks());
       clock.move = [traced = process.get()](std::int64_t ns) { traced->move(ns); };

@@ -223,7 +223,6 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                          .context = context.global_id});
   // Ranks of an intercommunicator's two groups are alike.
   const std::int32_t rank = view.inter ? call.rank : view.rank;
-  const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = rank, .context = call.context};
   Own& own = this->own({context.global_id, instance});
   own.expected = context.own_processes;
   own.size = context.size;
@@ -233,48 +232,61 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
                          .collective = collectives.size() - 1,
                          .enter_ns = call.enter_ns,
                          .exit_ns = call.exit_ns});
-  const bool root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank;
-  // Those beside an intercommunicator's root in its group have no part in the operation.
-  const bool bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody;
-  if (store_.dependencies != nullptr) {
-    store_.dependencies->join({.context = context.global_id,
-                               .number = instance,
-                               .size = context.size,
-                               .kind = operation.kind,
-                               .pattern = pattern_of(operation.kind),
-                               .call = call.id,
-                               .enter_ns = call.enter_ns,
-                               .exit_ns = call.exit_ns,
-                               .process_rank = call.rank,
-                               .rank = rank,
-                               .operation = blocking ? 0 : operation.id,
-                               .root = is_rooted(operation.kind) && root,
-                               .bystander = bystander});
-  }
+  const Participation here{
+      .context = context,
+      .instance = instance,
+      .rank = rank,
+      .blocking = blocking,
+      .root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank,
+      .bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody};
+  if (store_.dependencies != nullptr) note_dependencies(call, operation, here);
+  gather(call, operation.kind, here, own);
+}
+
+void Collectives::note_dependencies(const CallSite& call, const Operation& operation,
+                                    const Participation& here) {
+  store_.dependencies->join({.context = here.context.global_id,
+                             .number = here.instance,
+                             .size = here.context.size,
+                             .kind = operation.kind,
+                             .pattern = pattern_of(operation.kind),
+                             .call = call.id,
+                             .enter_ns = call.enter_ns,
+                             .exit_ns = call.exit_ns,
+                             .process_rank = call.rank,
+                             .rank = here.rank,
+                             .operation = here.blocking ? 0 : operation.id,
+                             .root = is_rooted(operation.kind) && here.root,
+                             .bystander = here.bystander});
+}
+
+/// Adds the call to what this analyst knows of the instance, and sends that on once it is whole.
+void Collectives::gather(const CallSite& call, OperationKind kind, const Participation& here, Own& own) {
+  const SharedContext& context = here.context;
+  const Key key{context.global_id, here.instance};
   const Presence presence{.enter_ns = call.enter_ns,
                           .exit_ns = call.exit_ns,
                           .free_ns = call.enter_ns,
                           .call = call.id,
-                          .rank = rank,
+                          .rank = here.rank,
                           .context = call.context};
-  if (operation.kind == OperationKind::prefix) {
-    exchange_.send(
-        home_of({context.global_id, instance}),
-        PrefixNotice{context.global_id, instance, context.size, exchange_.here(), blocking, presence});
+  if (kind == OperationKind::prefix) {
+    exchange_.send(home_of(key), PrefixNotice{context.global_id, here.instance, context.size,
+                                              exchange_.here(), here.blocking, presence});
     return;
   }
-  if (!bystander) {
+  if (!here.bystander) {
+    const Mark enter{.ns = call.enter_ns, .call = call.id, .rank = here.rank, .context = call.context};
     own.part.enter(enter);
-    own.part.leave({call.exit_ns, call.id, rank, call.context});
-    if (root) own.part.lead(enter);
-    if (blocking && is_rooted(operation.kind)) own.present.push_back(presence);
+    own.part.leave({call.exit_ns, call.id, here.rank, call.context});
+    if (here.root) own.part.lead(enter);
+    if (here.blocking && is_rooted(kind)) own.present.push_back(presence);
   }
-  own.part.join(operation.kind, blocking);
-  if (own.part.members == context.own_processes) {
-    exchange_.send(home_of({context.global_id, instance}),
-                   GatheringNotice{context.global_id, instance, context.size, exchange_.here(), own.part},
-                   own.present);
-  }
+  own.part.join(kind, here.blocking);
+  if (own.part.members != context.own_processes) return;
+  exchange_.send(home_of(key),
+                 GatheringNotice{context.global_id, here.instance, context.size, exchange_.here(), own.part},
+                 own.present);
 }
 
 void Collectives::receive(const GatheringNotice& notice, std::span<const Presence> members) {

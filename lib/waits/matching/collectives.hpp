@@ -172,8 +172,22 @@ class Collectives {
     std::vector<PrefixNotice> prefix;
   };
 
+  /// A process's part in an instance.
+  struct Participation {
+    const SharedContext& context;
+    std::uint32_t instance = 0;
+    std::int32_t rank = -1;  // in the communicator
+    bool blocking = false;
+    bool root = false;
+    bool bystander = false;  // beside an intercommunicator's root in its group: has no part in the operation
+  };
+
   Own& own(const Key& key);
   void begin(const CallSite& call, const measurement::trace::Operation& operation);
+  void note_dependencies(const CallSite& call, const measurement::trace::Operation& operation,
+                         const Participation& here);
+  void gather(const CallSite& call, measurement::trace::OperationKind kind, const Participation& here,
+              Own& own);
   void find_candidates();
   void find_candidates(const Member& member, const Gathering& whole);
   void part_ways(const Member& member);

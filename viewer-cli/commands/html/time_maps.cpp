@@ -38,7 +38,6 @@ struct Grid {
         wide(std::min(map_columns, most_wide)) {}
 
   [[nodiscard]] std::size_t first_row(std::size_t line) const { return line * rows / lines; }
-  [[nodiscard]] std::size_t first_column(std::size_t cell) const { return cell * columns / wide; }
   [[nodiscard]] std::size_t line_of(std::size_t row) const { return ((row + 1) * lines - 1) / rows; }
   [[nodiscard]] std::size_t cell_of(std::size_t column) const { return ((column + 1) * wide - 1) / columns; }
 
