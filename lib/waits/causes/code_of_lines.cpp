@@ -42,20 +42,22 @@ CodeOfLines::CodeOfLines(exchange::Communicator& analysis, const TraceStore& sto
   for (const TimeLine& line : store.lines()) {
     std::map<std::uint32_t, std::uint64_t> own;
     line.samples.go_through([&](const Sample& sample) { own[chains.of(sample.charged)] += sample.ns; });
-    lines_.emplace_back().own.assign(own.begin(), own.end());
+    std::vector<Own>& kept = lines_.emplace_back().own;
+    for (const auto& [chain, ns] : own) kept.push_back({.chain = chain, .ns = ns, .surplus = 0});
     longest = std::max(longest, line.sample_ns);
   }
   sample_ns_ = static_cast<double>(analysis.all_max(longest));
   add_up(analysis);
   find_kinds(analysis);
+  for (Line& line : lines_) find_surpluses(line);
 }
 
 /// What the line has in each chain and in those that it calls; in order.
 std::vector<std::pair<std::uint32_t, std::uint64_t>> CodeOfLines::with_callees(const Line& line) const {
   std::map<std::uint32_t, std::uint64_t> all;
-  for (const auto& [chain, ns] : line.own) {
-    for (std::uint32_t at = chain;; at = chains_->parent(at)) {
-      all[at] += ns;
+  for (const Own& one : line.own) {
+    for (std::uint32_t at = one.chain;; at = chains_->parent(at)) {
+      all[at] += one.ns;
       if (at == ProcedureChains::kRoot) break;
     }
   }
@@ -65,9 +67,9 @@ std::vector<std::pair<std::uint32_t, std::uint64_t>> CodeOfLines::with_callees(c
 void CodeOfLines::add_up(exchange::Communicator& analysis) {
   std::map<std::uint32_t, ChainSum> sums;
   for (const Line& line : lines_) {
-    for (const auto& [chain, ns] : line.own) {
-      sums[chain].own_ns += ns;
-      ++sums[chain].own_lines;
+    for (const Own& one : line.own) {
+      sums[one.chain].own_ns += one.ns;
+      ++sums[one.chain].own_lines;
     }
     for (const auto& [chain, ns] : with_callees(line)) {
       sums[chain].all_ns += ns;
@@ -121,20 +123,47 @@ std::uint32_t CodeOfLines::kind(Location line) const {
   return store_ == nullptr ? 0 : lines_[store_->index_of(line)].kind;
 }
 
+/// Of what a line took, above the mean of the others among so many lines that took so much; in ns.
+double CodeOfLines::surplus(std::uint64_t ns, std::uint64_t all_ns, std::uint32_t lines) const {
+  if (lines < 2) return 0;
+  const auto own = static_cast<double>(ns);
+  const double others = static_cast<double>(all_ns - ns), count = lines - 1;
+  const double more = own - others / count;
+  const double variance = sample_ns_ * (own + others / (count * count));
+  return more > kSignificant * std::sqrt(variance) ? more : 0;
+}
+
+/// Code that the line alone ran, as an inlined procedure, has nobody to be compared with: it bears the
+/// surplus of the innermost chain around it that others ran, with all others of its kind there.
+void CodeOfLines::find_surpluses(Line& line) const {
+  const auto shared = [&](std::uint32_t chain) {
+    while (chain != ProcedureChains::kRoot && of_chain_.at(chain).all_lines < 2)
+      chain = chains_->parent(chain);
+    return chain;
+  };
+  std::map<std::uint32_t, std::uint64_t> alone;  // by the chain around
+  for (Own& one : line.own) {
+    const Chain& all = of_chain_.at(one.chain);
+    if (all.own_lines < 2) alone[shared(one.chain)] += one.ns;
+    one.surplus = surplus(one.ns, all.own_ns, all.own_lines) / static_cast<double>(one.ns);
+  }
+  if (alone.empty()) return;
+  std::map<std::uint32_t, double> left;
+  for (const auto& [chain, ns] : with_callees(line)) {
+    if (!alone.contains(chain)) continue;
+    const Chain& all = of_chain_.at(chain);
+    left[chain] = std::min(1., surplus(ns, all.all_ns, all.all_lines) / static_cast<double>(alone.at(chain)));
+  }
+  for (Own& one : line.own) {
+    if (of_chain_.at(one.chain).own_lines < 2) one.surplus = left.at(shared(one.chain));
+  }
+}
+
 double CodeOfLines::surplus(Location line, std::uint32_t chain) const {
   if (store_ == nullptr) return 0;
-  const Line& one = lines_[store_->index_of(line)];
-  const auto own =
-      std::lower_bound(one.own.begin(), one.own.end(), chain,
-                       [](const auto& entry, std::uint32_t wanted) { return entry.first < wanted; });
-  if (own == one.own.end() || own->first != chain) return 0;
-  const Chain& all = of_chain_.at(chain);
-  if (all.own_lines < 2) return 0;
-  const auto ns = static_cast<double>(own->second);
-  const double others = static_cast<double>(all.own_ns - own->second), count = all.own_lines - 1;
-  const double more = ns - others / count;
-  const double variance = sample_ns_ * (ns + others / (count * count));
-  return more > kSignificant * std::sqrt(variance) ? more / ns : 0;
+  const std::vector<Own>& own = lines_[store_->index_of(line)].own;
+  const auto found = std::ranges::lower_bound(own, chain, {}, &Own::chain);
+  return found == own.end() || found->chain != chain ? 0 : found->surplus;
 }
 
 }  // namespace culprit::waits

@@ -27,17 +27,22 @@ class CodeOfLines {
   /// Of a line of this rank: lines of one kind run the same code. Below kKinds.
   [[nodiscard]] std::uint32_t kind(Location line) const;
   /// Of a line of this rank: how much longer it took in a chain's own code than the others that ran it took
-  /// on average, as a share of what it took. 0: no other ran it, or the difference is within the samples'
-  /// noise.
+  /// on average, as a share of what it took. What no other ran is compared together with all in the innermost
+  /// chain around it that others ran, too. 0: the difference is within the samples' noise.
   [[nodiscard]] double surplus(Location line, std::uint32_t chain) const;
 
   /// More kinds than that are one, the last of them.
   static constexpr std::uint32_t kKinds = 16;
 
  private:
+  /// What was sampled in a chain's own code.
+  struct Own {
+    std::uint32_t chain = 0;
+    std::uint64_t ns = 0;
+    double surplus = 0;  // a share
+  };
   struct Line {
-    std::vector<std::pair<std::uint32_t, std::uint64_t>>
-        own;  // what was sampled in chains' own code, in order
+    std::vector<Own> own;  // in order of the chains
     std::uint32_t kind = 0;
   };
   /// A chain on all lines.
@@ -48,6 +53,8 @@ class CodeOfLines {
 
   void add_up(exchange::Communicator& analysis);
   void find_kinds(exchange::Communicator& analysis);
+  void find_surpluses(Line& line) const;
+  [[nodiscard]] double surplus(std::uint64_t ns, std::uint64_t all_ns, std::uint32_t lines) const;
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint64_t>> with_callees(const Line& line) const;
 
   const TraceStore* store_ = nullptr;

@@ -241,7 +241,20 @@ void part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
   program.allreduce();
 }
 
-/// The same, and f takes longer than g by itself.
+/// The same, but the part is late by a procedure of its own, as inlined code is, that nobody else runs.
+void lone_part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
+  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
+    if (rank >= 3) {
+      program.compute(rank, "g", 60);
+      continue;
+    }
+    for (const char* part : {"f/a", "f/b", "f/c"}) program.compute(rank, part, 20);
+  }
+  program.compute(0, "f/b/inlined", 8);
+  program.allreduce();
+}
+
+/// A part of an alternative, of which f takes longer than g by itself.
 void part_of_a_slow_alternative(SampledProgram& program, int iteration) {
   for (const std::int32_t rank : {0, 1, 2}) program.compute(rank, "f/c", 6);
   part_of_an_alternative(program, iteration);
@@ -269,6 +282,7 @@ const std::vector<Scenario> kScenarios = {
     {"a late rank in a broadcast's tree", 4, 120, held_up_in_a_tree, {{0, "serial"}}, 0.95},
     {"waiters of two kinds", 6, 120, waiters_of_two_kinds, {{0, "h"}}, 0.95},
     {"a part of an alternative", 6, 120, part_of_an_alternative, {{0, "f/b"}}, 0.95},
+    {"a lone part of an alternative", 6, 120, lone_part_of_an_alternative, {{0, "f/b/inlined"}}, 0.95},
     {"a part of a slow alternative", 6, 120, part_of_a_slow_alternative, {{0, "f/b"}}, 0.5},
     {"compensation", 4, 100, compensation, {{0, "f"}}, 0},
 };
