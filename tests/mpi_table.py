@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the table of wrapped calls (hpcrun-lite/mpi/calls) knows every function of an MPI's mpi.h, or leaves it
+"""Checks that the table of wrapped calls (lib/mpi_calls) knows every function of an MPI's mpi.h, or leaves it
 out for a reason. That its prototypes are mpi.h's own, the compiler checks. Usage: mpi_table.py MPICC"""
 
 import pathlib
@@ -44,7 +44,7 @@ def functions_of(compiler):
 def table(large):
     """Names in the table; with `large`, also the forms for large counts."""
     names = set()
-    for path in sorted((ROOT / "hpcrun-lite/mpi/calls").glob("*.def")):
+    for path in sorted((ROOT / "lib/mpi_calls").glob("*.def")):
         for counted, name in re.findall(r"^CULPRIT_(COUNTED_)?CALL\((\w+),", path.read_text(), re.M):
             names |= {name, name + "_c"} if counted and large else {name}
     return names
@@ -59,9 +59,9 @@ def main():
     )
     both = sorted(name for name in known if reasons.fullmatch(name))
     for name in missing:
-        print(f"MPI_{name}: in mpi.h, not in hpcrun-lite/mpi/calls, and not left out for a reason")
+        print(f"MPI_{name}: in mpi.h, not in lib/mpi_calls, and not left out for a reason")
     for name in both:
-        print(f"MPI_{name}: in hpcrun-lite/mpi/calls, and left out")
+        print(f"MPI_{name}: in lib/mpi_calls, and left out")
     if len(functions) < 300 or len(known & functions) < 180:
         missing.append(f"{len(functions)} functions, {len(known & functions)} wrapped: too few to believe")
         print(missing[-1])
