@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the table of wrapped calls (hpcrun-lite/mpi/calls) knows every function of an MPI's mpi.h, or leaves it
-out for a reason. That its prototypes are mpi.h's own, the compiler checks. Usage: mpi_table.py MPICC"""
+"""Checks that the table of wrapped calls (lib/mpi_calls) knows every function of an MPI's mpi.h, or leaves it
+out for a reason, and that lib/merge/rules/mpi.rules says of each call in it whether it waits, as the table does. That
+its prototypes are mpi.h's own, the compiler checks. Usage: mpi_table.py MPICC"""
 
 import pathlib
 import re
@@ -44,10 +45,33 @@ def functions_of(compiler):
 def table(large):
     """Names in the table; with `large`, also the forms for large counts."""
     names = set()
-    for path in sorted((ROOT / "hpcrun-lite/mpi/calls").glob("*.def")):
+    for path in sorted((ROOT / "lib/mpi_calls").glob("*.def")):
         for counted, name in re.findall(r"^CULPRIT_(COUNTED_)?CALL\((\w+),", path.read_text(), re.M):
             names |= {name, name + "_c"} if counted and large else {name}
     return names
+
+
+def wrapped(compiler):
+    """Names without MPI_ of what the wrappers for this MPI define."""
+    functions = functions_of(compiler)
+    return {name for name in functions if re.fullmatch(ELSEWHERE, name)} | (table(large=True) & functions)
+
+
+def against_rules():
+    """Calls of which the rules say nothing, or something else than the type of their facts."""
+    facts = (ROOT / "hpcrun-lite/mpi/call_facts.hpp").read_text()
+    waits = dict(re.findall(r"^struct (\w+) {\n  static constexpr WaitRule kRule = WaitRule::(\w+);", facts, re.M))
+    rules = {}
+    for line in re.sub(r"\n\s+", " ", (ROOT / "lib/merge/rules/mpi.rules").read_text()).splitlines():
+        rule, *names = line.split() or [""]
+        rules |= {} if rule.startswith("#") else dict.fromkeys(names, rule)
+    wrong = []
+    for path in sorted((ROOT / "lib/mpi_calls").glob("*.def")):
+        for name, kind in re.findall(r"^CULPRIT_(?:COUNTED_)?CALL\((\w+),.*?\), (\w+){", path.read_text(), re.M):
+            allowed = ("wait",) if waits.get(kind) == "waits" else ("communication", "may-wait")
+            if (rule := rules.get("MPI_" + name)) not in allowed:
+                wrong.append(f"MPI_{name}: {rule or 'missing'} in mpi.rules, but {kind} {waits.get(kind)}: {' or '.join(allowed)}")
+    return wrong
 
 
 def main():
@@ -59,14 +83,15 @@ def main():
     )
     both = sorted(name for name in known if reasons.fullmatch(name))
     for name in missing:
-        print(f"MPI_{name}: in mpi.h, not in hpcrun-lite/mpi/calls, and not left out for a reason")
+        print(f"MPI_{name}: in mpi.h, not in lib/mpi_calls, and not left out for a reason")
     for name in both:
-        print(f"MPI_{name}: in hpcrun-lite/mpi/calls, and left out")
+        print(f"MPI_{name}: in lib/mpi_calls, and left out")
     if len(functions) < 300 or len(known & functions) < 180:
         missing.append(f"{len(functions)} functions, {len(known & functions)} wrapped: too few to believe")
         print(missing[-1])
+    print(*(unlike := against_rules()), sep="\n", end="\n" if unlike else "")
     print(f"{len(functions)} functions, {len(known & functions)} wrapped")
-    return 1 if missing or both else 0
+    return 1 if missing or both or unlike else 0
 
 
 if __name__ == "__main__":

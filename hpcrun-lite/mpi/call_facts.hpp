@@ -4,10 +4,11 @@
 
 #include <cstdint>
 
-// What an MPI call is and which of its arguments say so: one type per sort of call. Each entry of calls/*.def
-// makes one of these from the call's parameters. They hold copies of the arguments, pointers to what the call
-// fills in or consumes, and are gone from the compiled code where nobody reads them. Handles are not compared
-// with MPI's constants here: Open MPI's are addresses in a library that may not be loaded.
+// What an MPI call is and which of its arguments say so: one type per sort of call. Each entry of
+// lib/mpi_calls/*.def makes one of these from the call's parameters. They hold copies of the arguments,
+// pointers to what the call fills in or consumes, and are gone from the compiled code where nobody reads
+// them. Handles are not compared with MPI's constants here: Open MPI's are addresses in a library that may
+// not be loaded.
 namespace culprit::mpi {
 
 /// Whether the time inside a call is waiting.

@@ -1,5 +1,5 @@
 // Every MPI call that waits, communicates, reads or writes, or makes or frees what those refer to: under both
-// its names, the real function inside an ObservedCall. The tables are calls/*.def:
+// its names, the real function inside an ObservedCall. The tables are lib/mpi_calls/*.def:
 // CULPRIT_CALL(name without MPI_, parameters, arguments, facts); CULPRIT_COUNTED_CALL is the same for calls
 // of which MPI 4 has a form for large counts, with CULPRIT_COUNT and CULPRIT_DISPLACEMENT for the types in
 // which the two forms differ.
@@ -32,7 +32,7 @@ using namespace culprit::mpi;
 #define CULPRIT_COUNTED_CALL CULPRIT_CALL
 #define CULPRIT_COUNT int
 #define CULPRIT_DISPLACEMENT int
-#include "mpi/calls/all.def"
+#include "mpi_calls/all.def"
 
 #if MPI_VERSION >= 4
 #undef CULPRIT_CALL
@@ -45,6 +45,6 @@ using namespace culprit::mpi;
   CULPRIT_WRAPPER(PMPI_##name##_c, parameters, arguments, __VA_ARGS__)
 #define CULPRIT_COUNT MPI_Count
 #define CULPRIT_DISPLACEMENT MPI_Aint
-#include "mpi/calls/all.def"
+#include "mpi_calls/all.def"
 #endif
 // NOLINTEND(bugprone-macro-parentheses)

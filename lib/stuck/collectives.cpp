@@ -1,5 +1,6 @@
 // Collectives that do not come about: some processes have not entered (fewer collectives on the communicator
 // than the number of this one), or processes entered different ones, or with different roots, as their n-th.
+#include "mpi_calls/mpi_calls.hpp"
 #include "stuck/situation.hpp"
 #include "stuck/words.hpp"
 
@@ -55,30 +56,14 @@ std::string tell_absent(const Ranks& ranks, const std::vector<std::int32_t>& abs
   return text;
 }
 
-/// The collectives that have names here; only their hashes are published.
-// clang-format off
-constexpr const char* kNames[] = {
-  "MPI_Barrier", "MPI_Bcast", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv", "MPI_Allgather",
-  "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw", "MPI_Reduce", "MPI_Allreduce",
-  "MPI_Reduce_scatter", "MPI_Reduce_scatter_block", "MPI_Scan", "MPI_Exscan", "MPI_Ibarrier", "MPI_Ibcast",
-  "MPI_Igather", "MPI_Igatherv", "MPI_Iscatter", "MPI_Iscatterv", "MPI_Iallgather", "MPI_Iallgatherv",
-  "MPI_Ialltoall", "MPI_Ialltoallv", "MPI_Ialltoallw", "MPI_Ireduce", "MPI_Iallreduce",
-  "MPI_Ireduce_scatter", "MPI_Ireduce_scatter_block", "MPI_Iscan", "MPI_Iexscan", "MPI_Neighbor_allgather",
-  "MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw",
-  "MPI_Comm_dup", "MPI_Comm_dup_with_info", "MPI_Comm_idup", "MPI_Comm_create", "MPI_Comm_split",
-  "MPI_Comm_split_type", "MPI_Cart_create", "MPI_Cart_sub", "MPI_Graph_create", "MPI_Dist_graph_create",
-  "MPI_Dist_graph_create_adjacent", "MPI_Intercomm_merge", "MPI_Win_create", "MPI_Win_allocate",
-  "MPI_Win_allocate_shared", "MPI_Win_create_dynamic", "MPI_Win_fence", "MPI_Win_free", "MPI_File_open",
-  "MPI_File_close"};
-// clang-format on
-
+/// Only the hashes of names are published.
 std::string name_of_hash(std::uint32_t hash, const Instances& instances) {
   for (const auto& [key, instance] : instances) {
     if (hash_of_name(instance.call->name.c_str()) == hash) return instance.call->name;
   }
   const auto* const found =
-      std::ranges::find_if(kNames, [hash](const char* name) { return hash_of_name(name) == hash; });
-  return found == std::end(kNames) ? "another collective" : *found;
+      std::ranges::find(mpi_calls::kCalls, hash, [](const auto& call) { return hash_of_name(call.name); });
+  return found == std::end(mpi_calls::kCalls) ? "another collective" : found->name;
 }
 
 /// What a process called as a context's n-th collective; false: too long ago, or not yet.

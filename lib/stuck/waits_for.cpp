@@ -6,8 +6,9 @@
 // next look, one that is none is never forgiven.
 #include "stuck/waits_for.hpp"
 
+#include "mpi_calls/mpi_calls.hpp"
+
 #include <algorithm>
-#include <string_view>
 
 namespace culprit::stuck {
 namespace {
@@ -235,11 +236,9 @@ WaitsFor for_end(const Ranks& ranks) {
 /// Whether all others of the collective have to enter it before this process can leave: not where data comes
 /// from one, from some or only from those before it in rank.
 bool needs_all(const Call& call, bool is_root) {
-  const std::string_view name = call.name;
-  const auto begins = [&](std::string_view with) { return name.starts_with(with); };
-  if (call.root != kNobody) return is_root && (begins("MPI_Gather") || begins("MPI_Reduce"));
-  return !begins("MPI_Scan") && !begins("MPI_Exscan") && !begins("MPI_Neighbor") &&
-         !begins("MPI_Alltoallv") && !begins("MPI_Alltoallw");
+  const mpi_calls::MpiCall* const known = mpi_calls::find_call(call.name);
+  if (call.root != kNobody) return is_root && known != nullptr && mpi_calls::gathers(*known);
+  return known == nullptr || !mpi_calls::lets_leave_early(*known);
 }
 
 WaitsFor for_absent(const Ranks& ranks, const Process& process, const Call& call) {

@@ -20,6 +20,7 @@ from against_logs import truth
 from trace_against_logs import AgainstLogs
 
 import costs  # beside truth.py
+from made import MADE
 
 TRACE = ("--trace",)
 PARTS = ("late-sender-wrong-order", "late-complete", "early-fence")
@@ -27,20 +28,6 @@ COMPLETIONS = ("barrier-completion", "nxn-completion")
 # Some of these calls only the tools see: creations of windows and communicators.
 UNLOGGED = ("wait-at-create", "wait-at-free")
 EXACT = 1e-9  # s per wait: what a sum of decimal numbers loses
-# The patterns that each program makes by construction, with half a delay or more of waiting in each. Flush waits are always
-# approximated. Of the libraries here only Open MPI's component pt2pt lets an operation wait for its target's post.
-MADE = {
-    "point_to_point": {"late-sender", "late-sender-wrong-order", "late-receiver", "wait-at-barrier"},
-    "requests": {"late-sender", "late-sender-wrong-order", "late-receiver"},
-    "collectives": {"wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan", "wait-at-root"},
-    "active_target": {"late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-create", "wait-at-free"},
-    "passive_target": {"lock-wait"},
-    "mixed": {"late-sender", "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-nxn"},
-    "fortran_f08": {
-        "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan",
-        "late-post", "early-wait", "late-complete", "wait-at-fence", "early-fence", "lock-wait",
-    },
-}
 # Made only where no other rank lost its processor for longer than the delay: the library's tree must be held up by the last.
 BY_THE_LAST = {"wait-at-root"}
 EVERYWHERE = {"wait-at-init", "wait-at-finalize"}  # however short

@@ -5,19 +5,18 @@ import csv
 import io
 import json
 import math
+import pathlib
 import re
+import sys
 import unittest
 
 import exported_figures
 import harness
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from wait_patterns import PATTERNS  # noqa: E402
+
 KINDS = {"root", "thread-root", "partial", "module", "file", "procedure", "inlined", "loop", "call", "statement", "region"}
-PATTERNS = set(
-    """late-sender late-sender-wrong-order late-receiver wait-at-barrier barrier-completion wait-at-nxn nxn-completion
-    wait-at-init wait-at-finalize late-broadcast early-reduce early-scan late-post early-transfer early-wait late-complete
-    wait-at-fence early-fence wait-at-create wait-at-free lock-wait flush-wait omp-barrier omp-idle lock-held condition-wait
-    join-wait wait-at-root""".split()
-)
 
 
 class Wrong(AssertionError):

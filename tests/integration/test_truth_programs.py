@@ -1,23 +1,13 @@
-"""The truth programs hold what they promise: every wait pattern occurs, and nothing is left unmatched."""
+"""The truth programs hold what they promise: every wait pattern that made.py lists occurs, and nothing is left unmatched."""
 
 import unittest
 
 import harness
 from against_logs import truth
 
-PATTERNS = {
-    "point_to_point": {"late-sender", "late-sender-wrong-order", "late-receiver"},
-    "requests": {"late-sender", "late-sender-wrong-order", "late-receiver"},
-    "collectives": {
-        "wait-at-barrier", "wait-at-nxn", "late-broadcast", "early-reduce", "early-scan", "wait-at-finalize",
-        "wait-at-root",
-    },
-    "active_target": {
-        "wait-at-fence", "early-fence", "late-post", "early-wait", "late-complete", "wait-at-create", "wait-at-free"
-    },
-    "passive_target": {"lock-wait"},
-    "chain": {"late-sender", "late-post"},
-}  # fmt: skip
+from made import MADE  # beside truth.py
+
+PROGRAMS = ("point_to_point", "requests", "collectives", "active_target", "passive_target", "chain")
 
 
 class Programs(harness.Workspace):
@@ -32,7 +22,7 @@ class Programs(harness.Workspace):
             with self.subTest(program):
                 logs = self.logs(mpi, ranks, program)
                 self.assertEqual(logs.unmatched, {})
-                self.assertEqual(PATTERNS[program] - set(logs.patterns()), set())
+                self.assertEqual((MADE[program] | {"wait-at-finalize"}) - set(logs.patterns()), set())
                 self.check_bounds(logs)
                 if program == "chain":
                     self.check_chain(logs)
@@ -54,10 +44,10 @@ class Programs(harness.Workspace):
                 self.assertEqual(wait.call.rank % 3, 1 if wait.pattern == "late-sender" else 2)
 
     def test_openmpi(self):
-        self.check("openmpi", 5, PATTERNS)
+        self.check("openmpi", 5, PROGRAMS)
 
     def test_mpich(self):
-        self.check("mpich", 3, PATTERNS)
+        self.check("mpich", 3, PROGRAMS)
 
 
 if __name__ == "__main__":

@@ -139,8 +139,14 @@ TEST_CASE("a collective needs all where each gives something to each") {
   CHECK_FALSE(of(picture, 0).one_suffices);
   collective(picture, 1, "MPI_Bcast", 0);
   CHECK(of(picture, 1).one_suffices);
-  collective(picture, 2, "MPI_Scan");
-  CHECK(of(picture, 2).one_suffices);
+  for (const char* name : {"MPI_Scan", "MPI_Exscan", "MPI_Neighbor_allgather", "MPI_Alltoallv"}) {
+    collective(picture, 2, name);
+    CHECK(of(picture, 2).one_suffices);
+  }
+  for (const char* name : {"MPI_Alltoall", "MPI_Allgatherv", "MPI_Reduce_scatter", "of another MPI"}) {
+    collective(picture, 2, name);
+    CHECK_FALSE(of(picture, 2).one_suffices);
+  }
 }
 
 TEST_CASE("a lock is waited for where it is held, not where it is wanted") {
