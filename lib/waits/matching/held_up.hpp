@@ -24,7 +24,7 @@ struct HeldUp {
   EventId call;
   Presence by;
   std::uint64_t until_ns = 0;  ///< when that one came, less what the bytes would have cost without it
-  bool first = false;  ///< of those whom that one held up, the first to come
+  bool first = false;          ///< of those whom that one held up, the first to come
 };
 
 /// Whom others held up although they do not need them by definition: the root of a broadcast that serves a
