@@ -187,9 +187,10 @@ bool is_number(std::string_view word) {
 
 /// A directory may have a number for its name: `./4711`.
 stacks::Job find_job(const Invocation& invocation) {
-  if (invocation.job > 0) return stacks::job_below(invocation.job, invocation.here);
-  if (const auto name = stacks::parse_job_name(invocation.job_name)) return stacks::job_named(*name);
-  const std::vector<std::string>& subjects = invocation.subjects;
+  if (invocation.stacks.launcher > 0)
+    return stacks::job_below(invocation.stacks.launcher, invocation.stacks.here);
+  if (const auto name = stacks::parse_job_name(invocation.stacks.name)) return stacks::job_named(*name);
+  const std::vector<std::string>& subjects = invocation.stacks.subjects;
   if (subjects.size() == 1 && !is_number(subjects[0])) {
     std::error_code error;
     if (!std::filesystem::is_directory(subjects[0], error))
@@ -197,7 +198,7 @@ stacks::Job find_job(const Invocation& invocation) {
           print::spelled(subjects[0]) +
           ": neither a process nor a measurement directory (give numbers of processes: pgrep "
           "-a NAME finds them)");
-    return stacks::job_of_measurement(subjects[0], invocation.here);
+    return stacks::job_of_measurement(subjects[0], invocation.stacks.here);
   }
   std::vector<pid_t> pids;
   for (const std::string& word : subjects) {
@@ -215,9 +216,10 @@ stacks::Job find_job(const Invocation& invocation) {
 Observation look_everywhere(stacks::Job& job, const Invocation& invocation) {
   LooksElsewhere elsewhere(job, invocation);
   Observation observation;
-  observation.looks = invocation.looks;
+  observation.looks = invocation.stacks.looks;
   if (!job.targets.empty())
-    observation = stacks::look(job.targets, {.looks = invocation.looks, .every_s = invocation.every_s});
+    observation =
+        stacks::look(job.targets, {.looks = invocation.stacks.looks, .every_s = invocation.every_s});
   const std::size_t here = observation.unseen.size();
   elsewhere.join(observation);
   std::set<std::int32_t> ranks;
@@ -282,7 +284,7 @@ int run_stacks(std::ostream& out, const Screen& screen, const Invocation& invoca
   } catch (const UsageError&) {
     throw;
   } catch (const stacks::NobodyHere& nobody) {
-    if (invocation.here && invocation.format == Format::json) out << write(stacks_json({}));
+    if (invocation.stacks.here && invocation.format == Format::json) out << write(stacks_json({}));
     throw CommandError(std::string("stacks: ") + nobody.what());
   } catch (const std::runtime_error& error) {
     throw CommandError(std::string("stacks: ") + error.what());

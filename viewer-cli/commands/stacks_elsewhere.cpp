@@ -32,7 +32,7 @@ std::string own_program() {
 std::vector<std::string> program_for(const stacks::Elsewhere& each, const Invocation& invocation) {
   std::vector<std::string> words = {own_program(), "stacks"};
   words.insert(words.end(), each.subject.begin(), each.subject.end());
-  words.insert(words.end(), {"--here", "--format", "json", "--looks", std::to_string(invocation.looks),
+  words.insert(words.end(), {"--here", "--format", "json", "--looks", std::to_string(invocation.stacks.looks),
                              "--every", fmt::format("{}", invocation.every_s)});
   return words;
 }
@@ -57,7 +57,7 @@ std::string reason_in(const stacks::Answer& answer) {
 }  // namespace
 
 LooksElsewhere::LooksElsewhere(const stacks::Job& job, const Invocation& invocation)
-    : limit_s_(kPatienceWithHost + invocation.looks * invocation.every_s) {
+    : limit_s_(kPatienceWithHost + invocation.stacks.looks * invocation.every_s) {
   for (const stacks::Elsewhere& each : job.elsewhere) {
     std::string remedy = "viewer-cli stacks";
     for (const std::string& word : each.subject) remedy += ' ' + print::shell_word(word);

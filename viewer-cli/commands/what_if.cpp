@@ -119,23 +119,23 @@ std::string condition_of(const Invocation& invocation) {
   const std::string ranks = (one ? "rank " : "ranks ") + invocation.ranks;
   const std::string on = invocation.ranks.empty() ? "" : " on " + ranks;
   std::vector<std::string> parts;
-  for (const std::string& path : invocation.removed) parts.push_back(path + " took no time" + on);
-  for (const std::string& text : invocation.sped_up) {
+  for (const std::string& path : invocation.what_if.removed) parts.push_back(path + " took no time" + on);
+  for (const std::string& text : invocation.what_if.sped_up) {
     const auto [path, factor] = parse_speedup(text);
     parts.push_back(path + " were " + keep(times(factor) + " times") + " as fast" + on);
   }
   const std::string balanced = invocation.ranks.empty() ? "all ranks" : ranks;
-  for (const std::string& path : invocation.balanced)
-    parts.push_back(path + (invocation.each ? " were even over " + balanced + " in each interval"
-                                            : " took the same time on " + balanced));
+  for (const std::string& path : invocation.what_if.balanced)
+    parts.push_back(path + (invocation.what_if.each ? " were even over " + balanced + " in each interval"
+                                                    : " took the same time on " + balanced));
   return enumerate(parts);
 }
 
 /// The code of each change, in their order.
 std::vector<std::string> names_of(const Invocation& invocation) {
-  std::vector<std::string> names = invocation.removed;
-  for (const std::string& text : invocation.sped_up) names.push_back(parse_speedup(text).first);
-  names.insert(names.end(), invocation.balanced.begin(), invocation.balanced.end());
+  std::vector<std::string> names = invocation.what_if.removed;
+  for (const std::string& text : invocation.what_if.sped_up) names.push_back(parse_speedup(text).first);
+  names.insert(names.end(), invocation.what_if.balanced.begin(), invocation.what_if.balanced.end());
   return names;
 }
 
@@ -295,15 +295,15 @@ merge::Options what_if_options(const database::Contents& experiment, const std::
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation) {
   const views::Figures figures(source);
   merge::WhatIfQuestion question;
-  for (const std::string& path : invocation.removed)
+  for (const std::string& path : invocation.what_if.removed)
     question.changes.push_back({.kind = ChangeKind::remove, .where = find_code(figures, path)});
-  for (const std::string& text : invocation.sped_up) {
+  for (const std::string& text : invocation.what_if.sped_up) {
     const auto [path, factor] = parse_speedup(text);
     question.changes.push_back(
         {.kind = ChangeKind::speed_up, .factor = factor, .where = find_code(figures, path)});
   }
-  for (const std::string& path : invocation.balanced)
-    question.changes.push_back({.kind = invocation.each ? ChangeKind::even_out : ChangeKind::balance,
+  for (const std::string& path : invocation.what_if.balanced)
+    question.changes.push_back({.kind = invocation.what_if.each ? ChangeKind::even_out : ChangeKind::balance,
                                 .where = find_code(figures, path)});
   check_apart(question, invocation);
   constexpr std::size_t kMost = 200;
@@ -336,7 +336,8 @@ void run_what_if(std::ostream& out, const Screen& screen, const views::Source& s
   const database::Contents& experiment = source.experiment();
   require_trace(experiment, "what-if", invocation.database);
   std::vector<merge::WhatIfQuestion> questions{what_if_question(source, invocation)};
-  const bool compares = invocation.format == Format::text && !invocation.balanced.empty() && !invocation.each;
+  const bool compares =
+      invocation.format == Format::text && !invocation.what_if.balanced.empty() && !invocation.what_if.each;
   if (compares) {
     questions.push_back(questions.front());
     for (merge::WhatIfChange& change : questions.back().changes) {

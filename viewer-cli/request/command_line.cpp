@@ -151,8 +151,8 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_option("--focus", invocation.focus);
   app.add_option("--after", invocation.after_s);
   app.add_option("--job", raw.job);
-  app.add_flag("--here", invocation.here);
-  app.add_option("--looks", invocation.looks);
+  app.add_flag("--here", invocation.stacks.here);
+  app.add_option("--looks", invocation.stacks.looks);
   app.add_flag("--follow", invocation.follow);
   app.add_option("--every", invocation.every_s);
   app.add_option("--scaling", raw.scaling);
@@ -167,10 +167,10 @@ void add_options(CLI::App& app, Raw& raw, Invocation& invocation) {
   app.add_flag("--no-source", invocation.no_source);
   app.add_flag("--by-rank", invocation.by_rank);
   app.add_flag("--browse", invocation.browse);
-  app.add_option("--balance", invocation.balanced)->allow_extra_args(false);
-  app.add_option("--speedup", invocation.sped_up)->allow_extra_args(false);
-  app.add_option("--remove", invocation.removed)->allow_extra_args(false);
-  app.add_flag("--each", invocation.each);
+  app.add_option("--balance", invocation.what_if.balanced)->allow_extra_args(false);
+  app.add_option("--speedup", invocation.what_if.sped_up)->allow_extra_args(false);
+  app.add_option("--remove", invocation.what_if.removed)->allow_extra_args(false);
+  app.add_flag("--each", invocation.what_if.each);
   app.add_option("--source-map", raw.source_map)->allow_extra_args(false);
   app.add_option("words", raw.words);
 }
@@ -201,11 +201,11 @@ bool asks_for_stacks(const std::vector<std::string>& words) {
 /// The number of a launcher, or the name that a job has on all its hosts.
 void take_job(const std::string& job, Invocation& invocation) {
   if (stacks::parse_job_name(job)) {
-    invocation.job_name = job;
+    invocation.stacks.name = job;
     return;
   }
-  const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), invocation.job);
-  if (error != std::errc() || end != job.data() + job.size() || invocation.job <= 0)
+  const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), invocation.stacks.launcher);
+  if (error != std::errc() || end != job.data() + job.size() || invocation.stacks.launcher <= 0)
     throw UsageError("--job: no number of a process (give that of mpirun or mpiexec)");
 }
 
@@ -219,11 +219,11 @@ void take_subjects(const CLI::App& app, const Raw& raw, Invocation& invocation) 
     throw UsageError("stacks: no process or measurement directory given (see viewer-cli stacks --help)");
   if (app.count("--job") > 0 && !words.empty())
     throw UsageError("stacks: unexpected '" + words[0] + "' (--job names the job already)");
-  if (invocation.looks == 0 || invocation.looks > kMostLooks)
+  if (invocation.stacks.looks == 0 || invocation.stacks.looks > kMostLooks)
     throw UsageError("--looks: give a number from 1 to " + std::to_string(kMostLooks));
   if (!(invocation.every_s >= 0) || invocation.every_s > 3600)
     throw UsageError("--every: no number of seconds (give one from 0 to 3600)");
-  invocation.subjects = std::move(words);
+  invocation.stacks.subjects = std::move(words);
 }
 
 void check_options(const CLI::App& app, Command command, std::string_view name) {
@@ -354,11 +354,12 @@ void check_follow(const CLI::App& app, Invocation& invocation) {
 /// A replay needs something to change.
 void check_what_if(const Invocation& invocation) {
   if (invocation.command != Command::what_if) return;
-  if (invocation.removed.empty() && invocation.sped_up.empty() && invocation.balanced.empty())
+  if (invocation.what_if.removed.empty() && invocation.what_if.sped_up.empty() &&
+      invocation.what_if.balanced.empty())
     throw UsageError(
         "what-if: nothing to change (give --balance PATH, --speedup PATH=2 or --remove PATH; see viewer-cli "
         "what-if --help)");
-  if (invocation.each && invocation.balanced.empty())
+  if (invocation.what_if.each && invocation.what_if.balanced.empty())
     throw UsageError("--each: says how --balance is meant (give --balance PATH)");
 }
 
@@ -401,7 +402,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   const bool stacks = asks_for_stacks(raw.words);
   if (stacks) {
     take_subjects(app, raw, invocation);
-    raw.words = {invocation.subjects.empty() ? "" : invocation.subjects[0], "stacks"};
+    raw.words = {invocation.stacks.subjects.empty() ? "" : invocation.stacks.subjects[0], "stacks"};
   }
   take_stuck_first(raw.words);
   refuse_command_first(raw.words);

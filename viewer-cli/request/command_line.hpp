@@ -38,6 +38,22 @@ enum class Command : std::uint8_t {
 enum class ViewKind : std::uint8_t { calling_context, callers, flat };
 enum class Format : std::uint8_t { text, json, csv };
 
+/// Of `what-if`.
+struct ChangesOfWork {
+  std::vector<std::string> removed, balanced;  ///< paths of code
+  std::vector<std::string> sped_up;            ///< PATH=FACTOR
+  bool each = false;                           ///< balances each interval by itself
+};
+
+/// Whose call stacks `stacks` shows, and how often it looks.
+struct SubjectsOfStacks {
+  std::vector<std::string> subjects;  ///< numbers of processes, or a measurement directory
+  std::int32_t launcher = 0;          ///< its number; 0: none
+  std::string name;                   ///< of a job: `openmpi:…`, as stacks::parse_job_name() takes it
+  bool here = false;                  ///< this host only
+  std::uint32_t looks = 3;
+};
+
 /// What the user asks for.
 struct Invocation {
   std::string database;  ///< a database or a measurement directory
@@ -61,20 +77,14 @@ struct Invocation {
   bool without_startup = false;  ///< report, view, blame, browser: shares without MPI_Init and MPI_Finalize
   bool no_source = false;        ///< export html: without source texts
   bool by_rank = false;          ///< waits, causes, hotspots: a row for each rank
-  std::vector<std::string> removed, balanced;  ///< what-if: paths of code
-  std::vector<std::string> sped_up;            ///< what-if: PATH=FACTOR
-  bool each = false;                           ///< what-if: balances each interval by itself
+  ChangesOfWork what_if;
   std::vector<std::pair<std::string, std::string>>
-      source_map;                     ///< browser: path prefixes, as compiled and as they are now
-  bool browse = false;                ///< diff: in the browser, where there is a terminal
-  double after_s = 10;                ///< stuck: for so long a rank may compute while others wait for it
-  std::vector<std::string> subjects;  ///< stacks: numbers of processes, or a measurement directory
-  std::int32_t job = 0;               ///< stacks: the number of a launcher; 0: none
-  std::string job_name;               ///< stacks: `openmpi:…`, as stacks::parse_job_name() takes it
-  bool here = false;                  ///< stacks: this host only
-  std::uint32_t looks = 3;            ///< stacks
-  bool follow = false;                ///< of a measurement that goes on: as it is now, until it ends
-  double every_s = 0.3;               ///< stacks, follow (default: 2): seconds from look to look
+      source_map;       ///< browser: path prefixes, as compiled and as they are now
+  bool browse = false;  ///< diff: in the browser, where there is a terminal
+  double after_s = 10;  ///< stuck: for so long a rank may compute while others wait for it
+  SubjectsOfStacks stacks;
+  bool follow = false;   ///< of a measurement that goes on: as it is now, until it ends
+  double every_s = 0.3;  ///< stacks, follow (default: 2): seconds from look to look
 };
 
 /// What to print instead of doing anything (--help, --version); exit status 0.

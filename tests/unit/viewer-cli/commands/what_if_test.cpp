@@ -33,7 +33,7 @@ merge::WhatIfAnswer answer_of(const views::testing::SolverSample& solver) {
 TEST_CASE("what-if: how long the run would take, whose waits vanish, and which appear elsewhere") {
   const views::testing::SolverSample solver;
   Invocation invocation;
-  invocation.balanced = {"spmv"};
+  invocation.what_if.balanced = {"spmv"};
   std::ostringstream out;
   const merge::WhatIfAnswer answer = answer_of(solver);
   write_what_if(out, {}, solver.sample.experiment(), invocation, answer);
@@ -67,8 +67,8 @@ TEST_CASE("what-if: how long the run would take, whose waits vanish, and which a
 TEST_CASE("what-if: code is found by path or id, with all that it calls; communication is none") {
   const views::testing::SolverSample solver;
   Invocation invocation;
-  invocation.removed = {"cg_iterate/spmv"};
-  invocation.sped_up = {"cg_iterate=1.5"};
+  invocation.what_if.removed = {"cg_iterate/spmv"};
+  invocation.what_if.sped_up = {"cg_iterate=1.5"};
   invocation.ranks = "3,7";
   const merge::WhatIfQuestion question = what_if_question(solver.sample, invocation);
   REQUIRE(question.changes.size() == 2);
@@ -81,14 +81,14 @@ TEST_CASE("what-if: code is found by path or id, with all that it calls; communi
 
   const auto refuses = [&](const Invocation& wrong) { CHECK_THROWS(what_if_question(solver.sample, wrong)); };
   Invocation wrong;
-  wrong.removed = {"MPI_Allreduce"};
+  wrong.what_if.removed = {"MPI_Allreduce"};
   refuses(wrong);
-  wrong.removed = {"nowhere"};
+  wrong.what_if.removed = {"nowhere"};
   refuses(wrong);
-  wrong.removed = {};
+  wrong.what_if.removed = {};
   for (const char* text :
        {"spmv", "spmv=", "spmv=fast", "spmv=0", "spmv=-2", "=2", "spmv=nan", "spmv=1e-300", "spmv=inf"}) {
-    wrong.sped_up = {text};
+    wrong.what_if.sped_up = {text};
     CHECK_THROWS_AS(what_if_question(solver.sample, wrong), UsageError);
   }
 }
@@ -96,13 +96,13 @@ TEST_CASE("what-if: code is found by path or id, with all that it calls; communi
 TEST_CASE("what-if: one change for each code, and the ranks that it concerns") {
   const views::testing::SolverSample solver;
   Invocation invocation;
-  invocation.removed = {"cg_iterate/spmv"};
-  invocation.balanced = {"spmv"};
+  invocation.what_if.removed = {"cg_iterate/spmv"};
+  invocation.what_if.balanced = {"spmv"};
   CHECK_THROWS_WITH(what_if_question(solver.sample, invocation), Catch::Contains("changed twice"));
 
   invocation = {};
-  invocation.sped_up = {"cg_iterate=0.05"};
-  invocation.balanced = {"spmv"};
+  invocation.what_if.sped_up = {"cg_iterate=0.05"};
+  invocation.what_if.balanced = {"spmv"};
   invocation.ranks = "3,7";
   std::ostringstream out;
   write_what_if(out, {}, solver.sample.experiment(), invocation, answer_of(solver));

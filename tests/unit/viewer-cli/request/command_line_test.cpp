@@ -57,17 +57,17 @@ TEST_CASE("Without a command the report is shown") {
 TEST_CASE("Stacks take processes, a directory or a job, before or behind the command") {
   const Invocation processes = parse({"stacks", "12", "13", "--looks", "5", "--every", "0.1"});
   CHECK(processes.command == Command::stacks);
-  CHECK(processes.subjects == std::vector<std::string>{"12", "13"});
-  CHECK(processes.looks == 5);
+  CHECK(processes.stacks.subjects == std::vector<std::string>{"12", "13"});
+  CHECK(processes.stacks.looks == 5);
   CHECK(processes.every_s == 0.1);
-  CHECK(parse({"run1", "stacks"}).subjects == std::vector<std::string>{"run1"});
+  CHECK(parse({"run1", "stacks"}).stacks.subjects == std::vector<std::string>{"run1"});
   const Invocation job = parse({"stacks", "--job", "12", "--format", "json"});
-  CHECK(job.job == 12);
-  CHECK(job.subjects.empty());
-  CHECK_FALSE(job.here);
+  CHECK(job.stacks.launcher == 12);
+  CHECK(job.stacks.subjects.empty());
+  CHECK_FALSE(job.stacks.here);
   const Invocation named = parse({"stacks", "--job", "slurm:7.0", "--here"});
-  CHECK(named.job_name == "slurm:7.0");
-  CHECK(named.here);
+  CHECK(named.stacks.name == "slurm:7.0");
+  CHECK(named.stacks.here);
   CHECK_THROWS_AS(parse({"stacks", "--job", "7x"}), UsageError);
   CHECK_THROWS_AS(parse({"stacks"}), UsageError);
   CHECK_THROWS_AS(parse({"stacks", "--job", "0"}), UsageError);
@@ -164,11 +164,11 @@ TEST_CASE("Commands that need a trace have tables, and say so in their help") {
   }
   const Invocation asked =
       parse({"run1", "what-if", "--balance", "f", "--remove", "g/h", "--speedup", "k=2", "--balance", "m"});
-  CHECK(asked.balanced == std::vector<std::string>{"f", "m"});
+  CHECK(asked.what_if.balanced == std::vector<std::string>{"f", "m"});
   CHECK(parse({"run1", "what-if", "--remove", "f", "--format", "csv"}).format == Format::csv);
   CHECK(answer_to({"what-if", "--help"}).find("--trace") != std::string::npos);
-  CHECK(asked.removed == std::vector<std::string>{"g/h"});
-  CHECK(asked.sped_up == std::vector<std::string>{"k=2"});
+  CHECK(asked.what_if.removed == std::vector<std::string>{"g/h"});
+  CHECK(asked.what_if.sped_up == std::vector<std::string>{"k=2"});
   CHECK(parse({"run1.db", "variation", "--finer", "2"}).finer == 2);
   CHECK_THROWS_AS(parse({"run1.db", "causes", "--finer", "1"}), UsageError);
 }
