@@ -125,8 +125,9 @@ ContextId ThreadWaits::charged(Waiter& waiter, ContextId waiting, bool of_team, 
        .since_ns = before(kRecent)},
   }};
   candidates_.clear();
-  for (auto when = tries.begin(); candidates_.empty() && when != tries.end(); ++when) {
-    for (const Other& other : waiter.others) take_candidate(other, waiting, of_team, *when);
+  for (const When& when : tries) {
+    for (const Other& other : waiter.others) take_candidate(other, waiting, of_team, when);
+    if (!candidates_.empty()) break;
   }
   return candidates_.empty() ? waiting : candidates_[waiter.turn++ % candidates_.size()];
 }
