@@ -228,8 +228,8 @@ void waiters_of_two_kinds(SampledProgram& program, int /*iteration*/) {
   program.allreduce();
 }
 
-/// Ranks 0 to 2 run f, in three parts, where the others run g; one of the parts takes rank 0 longer.
-void part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
+/// The first ranks run f, in three parts, the others g for as long.
+void f_or_g(SampledProgram& program) {
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
     if (rank >= 3) {
       program.compute(rank, "g", 60);
@@ -237,19 +237,18 @@ void part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
     }
     for (const char* part : {"f/a", "f/b", "f/c"}) program.compute(rank, part, 20);
   }
+}
+
+/// Ranks 0 to 2 run f, in three parts, where the others run g; one of the parts takes rank 0 longer.
+void part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
+  f_or_g(program);
   program.compute(0, "f/b", 8);
   program.allreduce();
 }
 
 /// The same, but the part is late by a procedure of its own, as inlined code is, that nobody else runs.
 void lone_part_of_an_alternative(SampledProgram& program, int /*iteration*/) {
-  for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
-    if (rank >= 3) {
-      program.compute(rank, "g", 60);
-      continue;
-    }
-    for (const char* part : {"f/a", "f/b", "f/c"}) program.compute(rank, part, 20);
-  }
+  f_or_g(program);
   program.compute(0, "f/b/inlined", 8);
   program.allreduce();
 }
