@@ -99,6 +99,14 @@ def walk(nodes):
         yield from walk(node["children"])
 
 
+def mpis(one):
+    """The MPIs under which to try what is the same under each: this one; where THOROUGH, all."""
+    return list(LAUNCHERS) if THOROUGH else [one]
+
+
+thorough = unittest.skipUnless(THOROUGH, "one of several alike: ./dev stress does them all")
+
+
 class UnderBothMpis:
     """Runs check(mpi) of a test under each MPI."""
 

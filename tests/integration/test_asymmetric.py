@@ -85,7 +85,7 @@ class Asymmetric(harness.Workspace):
 
 
 for scenario in MPI:
-    for mpi in harness.LAUNCHERS if harness.THOROUGH else [MPI[scenario]]:
+    for mpi in harness.mpis(MPI[scenario]):
         setattr(Asymmetric, f"test_{scenario}_{mpi}",
                 lambda self, scenario=scenario, mpi=mpi: getattr(self, scenario)(mpi))
 

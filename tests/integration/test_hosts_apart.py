@@ -70,9 +70,6 @@ def until(holds, what=""):
     return found
 
 
-THOROUGH = unittest.skipUnless(harness.THOROUGH, "one of several alike: ./dev stress does them all")
-
-
 class Place(harness.Workspace):
     """Hosts, all with one directory."""
 
@@ -248,7 +245,7 @@ class OwnHosts(Place):
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Failing(OwnHosts):
-    @THOROUGH
+    @harness.thorough
     def test_looks_from_another_host(self):
         """stuck and stacks, on a host on which one rank runs, see the ranks of all."""
         run = self.here / "run"
@@ -297,7 +294,7 @@ class Failing(OwnHosts):
     def test_power_loss_openmpi(self):
         self.check_power_loss("openmpi")
 
-    @THOROUGH
+    @harness.thorough
     def test_power_loss_mpich(self):
         self.check_power_loss("mpich")
 
@@ -318,15 +315,15 @@ class Failing(OwnHosts):
             self.assertGreater(seconds, 4.5, rank)
         self.assertGreater(harness.viewer_json(self.here / "run.db", "report")["idle_s"], 3 * (RANKS - 1))
 
-    @THOROUGH
+    @harness.thorough
     def test_pulled_cable_openmpi(self):
         self.check_pulled_cable("openmpi")
 
-    @THOROUGH
+    @harness.thorough
     def test_pulled_cable_mpich(self):
         self.check_pulled_cable("mpich")
 
-    @THOROUGH
+    @harness.thorough
     def test_ended_while_cut_off(self):
         """SIGTERM ends ranks that wait for what never comes, at once."""
         job = self.start_iterations("openmpi")
@@ -398,7 +395,7 @@ class LateFiles(OwnHosts):
     def test_slow_openmpi(self):
         self.check_slow("openmpi")
 
-    @THOROUGH
+    @harness.thorough
     def test_slow_mpich(self):
         self.check_slow("mpich")
 
@@ -429,7 +426,7 @@ class LateFiles(OwnHosts):
             self.assertGreater(seconds, least, rank)
         return done
 
-    @THOROUGH
+    @harness.thorough
     def test_full(self):
         """No space from the middle of the run on, of which clients hear when they have gone on: the program does not notice, and the
         tools say what is missing."""
@@ -446,7 +443,7 @@ class LateFiles(OwnHosts):
         self.assertIn(f"the trace stopped because it could not be written on {RANKS} of {RANKS} ranks", err)
         self.check_cut_short(lasted - 3)
 
-    @THOROUGH
+    @harness.thorough
     def test_power_loss(self):
         """What a client had not sent is lost with its host, and no more."""
         self.mount(delay=0.01)
@@ -459,7 +456,7 @@ class LateFiles(OwnHosts):
         self.assertNotEqual(job.returncode, 0, out + err)
         self.check_cut_short(lasted - 3)
 
-    @THOROUGH
+    @harness.thorough
     def test_errors(self):
         """Operations fail at random: a run is refused at its start, or whatever is missing in the end is said. Nothing hangs, and no
         program notices."""

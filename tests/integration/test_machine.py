@@ -1,4 +1,4 @@
-"""The machine as a suspect (docs/algorithms.md 5.6): each kind is really brought about, under both MPIs, and named before any
+"""The machine as a suspect (docs/algorithms.md 5.6): each kind is really brought about and named before any
 code. Other programs may run beside the test: what must not be claimed is judged by what the kernel says that they used."""
 
 import contextlib
@@ -87,13 +87,18 @@ class ControlGroup:
         return ["sh", "-c", f'echo $$ > {self.path}/cgroup.procs && exec "$@"', "sh", *command]
 
 
-def under_each_mpi(test):
-    def under_both(self):
-        for mpi in harness.LAUNCHERS:
-            with self.subTest(mpi=mpi):
-                test(self, mpi)
+def under(one):
+    """What the kernel says of the ranks is the same under each MPI."""
 
-    return under_both
+    def decorator(test):
+        def under_all(self):
+            for mpi in harness.mpis(one):
+                with self.subTest(mpi=mpi):
+                    test(self, mpi)
+
+        return under_all
+
+    return decorator
 
 
 class Machine(harness.Workspace):
@@ -139,13 +144,13 @@ class Machine(harness.Workspace):
         for suspect in self.machine:
             self.assertTrue(suspect["by_others"], self.reported)
 
-    @under_each_mpi
+    @under("openmpi")
     def test_more_ranks_than_processors(self, mpi):
         self.look(mpi, 4 * ONLINE, PARTS // 2, self.millions, "even")
         ranks = range(4 * ONLINE)
         self.assert_first("oversubscribed", f"ranks 0-{4 * ONLINE - 1} share {ONLINE} processors", ranks=ranks)
 
-    @under_each_mpi
+    @under("mpich")
     def test_uneven_code_on_too_few_processors(self, mpi):
         """Both are named, the machine first."""
         self.look(mpi, 3 * ONLINE, PARTS // 2, self.millions, "uneven")
@@ -154,7 +159,7 @@ class Machine(harness.Workspace):
         self.assertIn("extra_work", after, self.reported)
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")
-    @under_each_mpi
+    @under("mpich")
     def test_bound_to_one_processor(self, mpi):
         self.look(mpi, 2, PARTS, self.millions, "even", before=["taskset", "-c", ALLOWED[0]])
         free = self.load.idle >= 0.7
@@ -164,19 +169,19 @@ class Machine(harness.Workspace):
         self.assert_first(kind, "ranks 0, 1", words, ranks=[0, 1])
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
-    @under_each_mpi
+    @under("openmpi")
     def test_processors_of_their_own(self, mpi):
         self.look(mpi, 2, PARTS, self.millions, "uneven", before=["sh", "-c", OWN_PROCESSOR, "sh"])
         self.assert_none()
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
-    @under_each_mpi
+    @under("openmpi")
     def test_busy_neighbour(self, mpi):
         with neighbour(0):
             self.look(mpi, 2, PARTS, self.millions, "even", before=["sh", "-c", OWN_PROCESSOR, "sh"])
         self.assert_first("oversubscribed", "programs that were not measured", ranks=[0], by_others=True)
 
-    @under_each_mpi
+    @under("openmpi")
     def test_quota(self, mpi):
         try:
             group = ControlGroup(200)
@@ -192,7 +197,7 @@ class Machine(harness.Workspace):
         self.assert_first("quota", "limit of 0.2 processors stops ranks 0, 1", ranks=[0, 1])
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: two ranks are too many")
-    @under_each_mpi
+    @under("mpich")
     def test_sleep_is_not_the_machine(self, mpi):
         self.look(mpi, 2, PARTS, self.millions, "sleep")
         self.assert_none()

@@ -364,9 +364,12 @@ class OtherHosts(harness.Workspace):
             self.assert_one_line(here.stderr, "4 of 5 ranks are not here: they have ended, or run on other hosts (on each of them: ")
             far = harness.run([hosts.agent, "far2", harness.VIEWER, "stacks", "--job", name.group(1)])
             self.assertIn("\n2 processes, ", far.stdout)
-            hosts.running[1].kill()  # far2, and all that runs there
-            hosts.running[1].wait()
-            (hosts.directory / "far2").unlink()
+
+    def check_dead_host(self, mpi):
+        with self.hosts() as hosts, Job(mpi, 5, options=on_hosts(mpi, hosts.agent, hosts.names)) as job:
+            job.when_in_place(5, "--job", job.launcher.pid)
+            name = re.search(r"viewer-cli stacks --job (\w+:[\w:.-]+)\)", stacks("--job", job.launcher.pid, "--here").stderr)
+            hosts.die("far2")
             done = stacks("--job", job.launcher.pid, expect=None)
             if job.launcher.poll() is None:  # Open MPI may end the job already
                 self.assertEqual(done.returncode, 3)
@@ -374,6 +377,13 @@ class OtherHosts(harness.Workspace):
                 others = "\n".join(line for line in done.stderr.splitlines() if not line.endswith("has ended (look at others)"))
                 self.assert_one_line(others, "viewer-cli: stacks: host far2: ", f"(look there: viewer-cli stacks --job {name.group(1)})")
                 self.assertIn("on 2 hosts", done.stdout)
+
+    def test_a_dead_host_openmpi(self):
+        self.check_dead_host("openmpi")
+
+    @harness.thorough  # its launcher may say nothing of a host that it does not reach, for half a minute
+    def test_a_dead_host_mpich(self):
+        self.check_dead_host("mpich")
 
     def test_a_job_on_several_hosts_openmpi(self):
         self.check_job("openmpi")
