@@ -383,7 +383,9 @@ class LateFiles(OwnHosts):
         self.on("a2", "stat", f"{CLIENT}/run/culprit.run", expect=1)  # it goes on to believe so
         program = harness.PROGRAMS / f"slow_rank.{mpi}"
         done = self.launch(mpi, harness.HPCRUN, "--trace", "-o", f"{CLIENT}/run", program, 2, "never")
-        self.assert_one_line(done.stderr, f"hpcrun-lite: ", " samples, ", f" in {CLIENT}/run; ")
+        # On a busy machine Open MPI warns of a race of its own (plm:rsh, setpgid) with each host that it reaches.
+        said = "\n".join(line for line in done.stderr.splitlines() if "plm:rsh: Warning: setpgid" not in line)
+        self.assert_one_line(said, "hpcrun-lite: ", " samples, ", f" in {CLIENT}/run; ")
         self.assertNotIn("on rank 0", done.stderr)  # whose ranks all knew that all are measured
         shutil.copytree(self.server / "run", self.here / "run")
         alone = self.merge(self.here / "run")
