@@ -65,7 +65,8 @@ class Follow(harness.Workspace):
     def seconds_in(part, name, state="work"):
         return sum(hot["seconds"] for hot in part["hot"] if hot["name"] == name and hot["state"] == state)
 
-    def test_each_look_names_the_rank_that_is_waited_for_and_the_run_is_merged(self):
+    def test_each_look(self):
+        """It names the rank that is waited for, and at the end the run is merged."""
         follower = self.follow("--every", "0.5", "--format", "json")  # before the run: it waits for it
         self.start("mark")
         look = self.looks(follower, lambda found: self.seconds_in(found["run"], "assemble") > 5 and found["iterations"])
@@ -172,10 +173,12 @@ class Follow(harness.Workspace):
 
 class OpenMpi(Follow):
     mpi = "openmpi"
+    test_each_look = harness.thorough(Follow.test_each_look)
 
 
 class Mpich(Follow):
     mpi = "mpich"
+    test_a_killed_run_is_merged_too = harness.thorough(Follow.test_a_killed_run_is_merged_too)
 
 
 class CommandLine(harness.Workspace):

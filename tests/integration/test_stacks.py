@@ -151,6 +151,8 @@ class Job:
 
 
 class Ranks(harness.Workspace):
+    twins = True
+
     def check_text(self, text, ranks):
         solve = line_of("ranks_apart.c", "solve")
         for sentence in sentences(ranks):
@@ -400,6 +402,7 @@ class OtherHosts(harness.Workspace):
     def test_all_ranks_elsewhere_openmpi(self):
         self.check_launcher_alone("openmpi")
 
+    @harness.thorough
     def test_all_ranks_elsewhere_mpich(self):
         self.check_launcher_alone("mpich")
 
@@ -408,6 +411,7 @@ class OtherHosts(harness.Workspace):
         with self.hosts() as hosts, Job(mpi, 5, directory=run, options=on_hosts(mpi, hosts.agent, hosts.names)) as job:
             self.check_all(job.when_in_place(5, run))
 
+    @harness.thorough
     def test_a_measurement_on_several_hosts_openmpi(self):
         self.check_measured("openmpi")
 

@@ -16,6 +16,8 @@ METRICS = "REALTIME:sum (I),REALTIME:max (I)"
 
 
 class Stretches(harness.UnderBothMpis, harness.Workspace):
+    twins = True
+
     def measured(self, mpi, rate):
         directory = self.here / mpi
         done = harness.launch(mpi, 2, [harness.HPCRUN, "-e", f"REALTIME@f{rate}", "-o", directory,

@@ -307,7 +307,7 @@ class NoJob(unittest.TestCase):
         harness.run([harness.VIEWER, "x", "info", "--after", "1"], expect=2)
 
 
-# Each way under one of the MPIs, to keep ./dev test short; ./dev stress tries both.
+# Each way under one of the MPIs, to keep ./dev test short; ./dev test --thorough tries both.
 ways = [name for name in vars(Stuck) if name.startswith("test_")]
 for number, name in enumerate(ways if not harness.THOROUGH else []):
     setattr((StuckOpenMpi, StuckMpich)[number % 2], name, None)

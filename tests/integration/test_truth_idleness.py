@@ -23,7 +23,7 @@ LARGE = {"late_receiver_large", "complete", "put_bulk"}
 
 
 def part_of(*cells):
-    """All but the last, which another test has under the other MPI or with fewer ranks; ./dev stress has them all."""
+    """All but the last, which another test has under the other MPI or with fewer ranks; ./dev test --thorough has them all."""
     return cells if harness.THOROUGH else cells[:-1]
 
 
