@@ -1,6 +1,7 @@
 #include "measurement/live.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/recording/call_path.hpp"
+#include "runtime/recording/python_frames.hpp"
 #include "runtime/recording/region_names.hpp"
 #include "runtime/recording/regions.hpp"
 #include "runtime/state/process.hpp"
@@ -65,7 +66,22 @@ std::uint32_t region_module(RegionName /*name*/) {
   return culprit::cct::kNoModule;
 }
 
+// No Python, either.
+bool python_runs() {
+  return false;
+}
+void read_python_chain(PythonChain& /*chain*/) {}
+std::uint64_t hash_of(const PythonChain& /*chain*/) {
+  return 0;
+}
+void keep_python_chain(Thread* /*thread*/, PythonChain& /*chain*/) {}
+
 }  // namespace culprit::runtime
+
+// Nobody marks calls, so nobody leaves any behind.
+bool culprit_rt_left_behind(std::uintptr_t /*here*/) {
+  return false;
+}
 
 __thread CulpritThread culprit_rt_thread;  // NOLINT: thread-local and zero
 
