@@ -228,7 +228,7 @@ void ThreadTree::add_total(ThreadTotal total, std::uint64_t ns) noexcept {
 // A record for one more stamp, marked as none; none where there is no room. Within a change, whose sum grows
 // by what that adds.
 NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {
-  while (stamp_count_ == kEpochStamps && stamp_level_ < 64) thin_stamps(sum);
+  while (stamp_count_ == kEpochStamps && stamp_level() < 64) thin_stamps(sum);
   if (stamp_count_ == kEpochStamps) return kNoNodeIndex;
   if (stamp_count_ < stamp_records_) return stamps_[stamp_count_++];
   const NodeIndex fresh = allocate_record(sum);
@@ -245,10 +245,10 @@ NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {
 
 // Lets go about half of the stamps. Within a change, likewise.
 void ThreadTree::thin_stamps(std::uint64_t& sum) noexcept {
-  ++stamp_level_;
+  stamp_level_.raise_to(stamp_level() + 1);
   for (std::uint32_t i = 0; i < stamp_count_;) {
     auto* record = arena_.at<layout::EpochRecord>(stamps_[i]);
-    if (std::countl_zero(record->order) >= static_cast<int>(stamp_level_)) {
+    if (stamp_level_.keeps(record->order)) {
       ++i;
       continue;
     }
@@ -260,13 +260,12 @@ void ThreadTree::thin_stamps(std::uint64_t& sum) noexcept {
 }
 
 void ThreadTree::keep_stamp(NodeIndex node, const StampValues& values) noexcept {
-  const auto chosen = [&] { return std::countl_zero(values.order) >= static_cast<int>(stamp_level_); };
-  if (!chosen()) return;
+  if (!stamp_level_.keeps(values.order)) return;
   overflowed_ = false;
   begin_change();
   std::uint64_t sum = 0;
   const NodeIndex at = stamp_record(sum);
-  if (at != kNoNodeIndex && !chosen()) {  // making room took this one's turn away
+  if (at != kNoNodeIndex && !stamp_level_.keeps(values.order)) {  // making room took this one's turn away
     --stamp_count_;
   } else if (at != kNoNodeIndex) {
     auto& record = *arena_.at<layout::EpochRecord>(at);

@@ -6,6 +6,7 @@
 #include "measurement/kinds.hpp"
 #include "measurement/limits.hpp"
 #include "measurement/live_layout.hpp"
+#include "measurement/stamp_level.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -161,7 +162,7 @@ class alignas(4096) ThreadTree {
   /// Keeps a stamp if its turn has come. Not while the handler may run in this thread.
   void keep_stamp(NodeIndex node, const StampValues& values) noexcept;
   /// Only stamps whose order has this many leading zero bits are kept from now on. Never falls.
-  [[nodiscard]] unsigned stamp_level() const noexcept { return stamp_level_; }
+  [[nodiscard]] unsigned stamp_level() const noexcept { return stamp_level_.level(); }
 
   /// [handler] Counters, single writer.
   void count_partial(std::uint64_t time_ns) noexcept;
@@ -294,7 +295,7 @@ class alignas(4096) ThreadTree {
   std::atomic<bool> ended_{false};                     // its thread has ended: a later one may take it over
   std::atomic<std::uint32_t>* ended_trees_ = nullptr;  // how many of the file's have
   std::uint32_t stamp_count_ = 0, stamp_records_ = 0;
-  unsigned stamp_level_ = 0;
+  StampLevel stamp_level_;
   // Zero as the kernel made them: to write them would touch six pages of each thread.
   NodeIndex recent_[std::size_t{1} << kRecentBits];
   RecordTable epochs_;
