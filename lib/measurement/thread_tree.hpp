@@ -107,7 +107,8 @@ class alignas(4096) ThreadTree {
     return recent = find_child(parent, key.offset, place);
   }
 
-  /// [handler] Starts to fetch what record() will need into the cache.
+  /// [handler] Starts to fetch what record() will need into the cache. Without it `./dev bench handler` takes
+  /// 7 % longer with cold caches (2026-11-28).
   void prefetch() const noexcept {
     __builtin_prefetch(&header()->samples, 1);
     __builtin_prefetch(&header()->sum, 1);
