@@ -252,7 +252,13 @@ class alignas(4096) ThreadTree {
   };
   NodeIndex find_record(RecordTable& table, NodeIndex node, const EpochValues& values, std::size_t most,
                         std::uint64_t& sum) noexcept;
+  template <typename Change>
+  std::uint64_t change_record(NodeIndex at, Change change) noexcept;
+  template <typename Change>
+  void count_in(RecordTable& table, NodeIndex node, const EpochValues& key, std::size_t most,
+                Change change) noexcept;
   static void add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept;
+  static void add_to(layout::EpochRecord& record, const CallValues& values) noexcept;
   [[gnu::cold]] std::uint64_t count_apart(NodeIndex node, const SampleValues& values) noexcept;
   NodeIndex stamp_record(std::uint64_t& sum) noexcept;
   void thin_stamps(std::uint64_t& sum) noexcept;
