@@ -31,9 +31,6 @@ std::uint32_t size_class_of(const WindowCreation& facts, std::uint32_t size) {
 
 std::atomic<std::uint32_t> windows_made{0};
 
-/// How many leading zero bits the order of an epoch needs for its stamps to be kept (keep_stamp).
-std::atomic<unsigned> stamp_level{0};
-
 /// Uniform, the same on all processes.
 std::uint64_t order_of(std::uint64_t window, std::uint32_t instance) {
   std::uint64_t mixed =
@@ -95,16 +92,14 @@ std::uint64_t EpochCall::end(Kind kind, std::uint64_t peers, std::uint32_t size_
 
 void EpochCall::keep() {
   if (culprit_rt_thread.state == nullptr) return;
-  const unsigned level = culprit_rt_count_epochs(record_, records_, stamp_, stamps_, occurrence_.path());
-  if (level > stamp_level.load(std::memory_order_relaxed))
-    stamp_level.store(level, std::memory_order_relaxed);
+  stamp_level.raise_to(culprit_rt_count_epochs(record_, records_, stamp_, stamps_, occurrence_.path()));
 }
 
 void EpochCall::add_stamp(Kind kind, std::uint32_t instance, std::uint32_t members, int peer,
                           std::uint64_t last) {
   if (id_ == 0 || stamps_ == kMaxTargets + 1) return;
   const std::uint64_t order = order_of(id_, instance);
-  if (std::countl_zero(order) < static_cast<int>(stamp_level.load(std::memory_order_relaxed))) return;
+  if (!stamp_level.keeps(order)) return;
   stamp_[stamps_++] = {.kind = kind,
                        .instance = instance,
                        .members = members,

@@ -11,7 +11,6 @@
 #include "mpi/topology.hpp"
 
 #include <atomic>
-#include <bit>
 
 namespace culprit::mpi {
 
@@ -43,8 +42,6 @@ enum StreamOf : std::uint64_t { collectives_of = 1, messages_of, transfers_of_fi
 
 std::atomic<bool> messages_are_lost{false};
 std::atomic<bool> communicators_are_full{false};
-/// How many leading zero bits the order of an instance needs for its stamps to be kept.
-std::atomic<unsigned> stamp_level{0};
 
 /// Counts one up, from 1; 0 where there is no room.
 template <typename Table>
@@ -191,15 +188,13 @@ void lose_messages() {
 }
 
 void keep_stamps(const CulpritTransfer* transfer, CulpritStamp* stamps, int count, CulpritPath* path) {
-  const auto level = static_cast<int>(stamp_level.load(std::memory_order_relaxed));
   std::size_t chosen = 0;
   for (int i = 0; i < count; ++i) {
     stamps[i].order = order_of(stamps[i]);
-    if (std::countl_zero(stamps[i].order) >= level) stamps[chosen++] = stamps[i];
+    if (stamp_level.keeps(stamps[i].order)) stamps[chosen++] = stamps[i];
   }
   if (transfer == nullptr && chosen == 0) return;
-  const unsigned now = culprit_rt_count_transfer(transfer, stamps, chosen, path);
-  if (now > stamp_level.load(std::memory_order_relaxed)) stamp_level.store(now, std::memory_order_relaxed);
+  stamp_level.raise_to(culprit_rt_count_transfer(transfer, stamps, chosen, path));
 }
 
 }  // namespace culprit::mpi

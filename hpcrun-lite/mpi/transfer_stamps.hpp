@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/stamp_level.hpp"
 #include "mpi/call_facts.hpp"
 #include "runtime/api.hpp"
 
@@ -115,6 +116,10 @@ class CallStamps {
   bool whole_ = true, any_ = false;
   CulpritStamp stamp_[kMost];  // the first operations_
 };
+
+/// The highest of all threads' trees, of stamps of one-sided calls, too: what is sure not to be kept need not
+/// be handed over.
+inline measurement::StampLevel stamp_level;
 
 /// Hands over those of `stamps` whose turn has come; they are changed.
 void keep_stamps(const CulpritTransfer* transfer, CulpritStamp* stamps, int count, CulpritPath* path);

@@ -205,23 +205,26 @@ struct Contents::Late {
   CheckedSections sections;
   std::filesystem::path path;
   std::size_t roles = 0, contexts = 0, locations = 0, strings = 0, metrics = 0;
-  std::once_flag suspects_read, waits_read, sources_read, trace_read, machine_read, gaps_read,
-      communication_read;
-  std::vector<Suspect> suspects;
-  std::vector<Wait> waits;
-  std::vector<SourceFile> sources;
-  TraceAnalyses trace;
-  Machine machine;
-  std::vector<VaryingGap> varying_gaps;
-  Communication communication;
+  template <class Part>
+  struct Once {
+    std::once_flag read;
+    Part part;
+  };
+  Once<std::vector<Suspect>> suspects;
+  Once<std::vector<Wait>> waits;
+  Once<std::vector<SourceFile>> sources;
+  Once<TraceAnalyses> trace;
+  Once<Machine> machine;
+  Once<std::vector<VaryingGap>> varying_gaps;
+  Once<Communication> communication;
 
   [[nodiscard]] const CheckedBytes& section(Section which) const { return sections[slot(which)]; }
   [[nodiscard]] bool is_location(std::uint32_t l) const { return l < locations; }
 
-  void read_suspects() {
-    suspects = decode_suspects(section(Section::suspects).all());
+  [[nodiscard]] std::vector<Suspect> read_suspects() const {
+    std::vector<Suspect> found = decode_suspects(section(Section::suspects).all());
     const auto is_context = [this](ContextId x) { return x < contexts; };
-    for (const Suspect& suspect : suspects) {
+    for (const Suspect& suspect : found) {
       if (suspect.role >= roles || !is_context(suspect.balanced) || !is_context(suspect.suspect) ||
           !is_context(suspect.named) || !std::ranges::all_of(suspect.scopes, is_context) ||
           !std::ranges::is_sorted(suspect.scopes, std::ranges::less_equal()) ||
@@ -230,68 +233,77 @@ struct Contents::Late {
         section(Section::suspects).fail("refers to something that does not exist");
       }
     }
+    return found;
   }
 
-  void read_waits() {
-    waits = decode_waits(section(Section::waits).all());
-    decode_direct_waits(section(Section::direct_waits).all(), waits);
-    for (const Wait& wait : waits) {
+  [[nodiscard]] std::vector<Wait> read_waits() const {
+    std::vector<Wait> found = decode_waits(section(Section::waits).all());
+    decode_direct_waits(section(Section::direct_waits).all(), found);
+    for (const Wait& wait : found) {
       if (!is_location(wait.location) || wait.context >= contexts ||
           (wait.cause_location != kNone && !is_location(wait.cause_location)) ||
           (wait.cause_context != kNone && wait.cause_context >= contexts)) {
         section(Section::waits).fail("refers to something that does not exist");
       }
     }
+    return found;
   }
 
-  void read_trace() {
+  [[nodiscard]] TraceAnalyses read_trace() const {
     SectionSpans spans;
     for (const Section each :
          {Section::trace_summary, Section::causes, Section::critical_path, Section::hotspots,
           Section::variation, Section::time_map, Section::segment_metrics})
       spans[slot(each)] = section(each).all();
-    trace = decode_trace_analyses(spans);
-    if (!is_sound(trace, locations, contexts, metrics))
+    TraceAnalyses found = decode_trace_analyses(spans);
+    if (!is_sound(found, locations, contexts, metrics))
       throw Malformed("results of time lines refer to something that does not exist");
+    return found;
   }
 
-  void read_machine() {
-    machine = decode_machine(section(Section::schedules).all(), section(Section::machine).all());
-    if (!is_sound(machine, locations))
+  [[nodiscard]] Machine read_machine() const {
+    Machine found = decode_machine(section(Section::schedules).all(), section(Section::machine).all());
+    if (!is_sound(found, locations))
       throw Malformed("what is said of the machine refers to something that does not exist");
+    return found;
   }
 
-  void read_varying_gaps() {
-    varying_gaps = decode_varying_gaps(section(Section::varying_gaps).all());
-    if (!is_sound(varying_gaps, roles, contexts))
+  [[nodiscard]] std::vector<VaryingGap> read_varying_gaps() const {
+    std::vector<VaryingGap> found = decode_varying_gaps(section(Section::varying_gaps).all());
+    if (!is_sound(found, roles, contexts))
       throw Malformed("gaps that vary refer to something that does not exist");
+    return found;
   }
 
-  void read_communication() {
-    communication =
+  [[nodiscard]] Communication read_communication() const {
+    Communication found =
         decode_communication(section(Section::call_traffic).all(), section(Section::partner_traffic).all());
-    if (!is_sound(communication, locations, contexts))
+    if (!is_sound(found, locations, contexts))
       throw Malformed("what MPI calls moved refers to something that does not exist");
+    return found;
   }
 
-  void read_sources() {
-    sources = decode_sources(section(Section::source_index).all(), section(Section::source_data).all());
+  [[nodiscard]] std::vector<SourceFile> read_sources() const {
+    std::vector<SourceFile> found =
+        decode_sources(section(Section::source_index).all(), section(Section::source_data).all());
     const bool ascending =
-        std::ranges::adjacent_find(sources, std::greater_equal<>(), &SourceFile::path) == sources.end();
-    if (!ascending || (!sources.empty() && sources.back().path >= strings)) {
+        std::ranges::adjacent_find(found, std::greater_equal<>(), &SourceFile::path) == found.end();
+    if (!ascending || (!found.empty() && found.back().path >= strings)) {
       section(Section::source_index).fail("is out of order, or names paths that do not exist");
     }
+    return found;
   }
 
-  template <class Read>
-  void once(std::once_flag& flag, Read read) {
-    std::call_once(flag, [&] {
+  template <class Part>
+  const Part& get(Once<Part>& once, Part (Late::*read)() const) {
+    std::call_once(once.read, [&] {
       try {
-        read();
+        once.part = (this->*read)();
       } catch (const Malformed& error) {
         throw DatabaseError(path, std::string(error.what()) + " (merge again)");
       }
     });
+    return once.part;
   }
 };
 
@@ -354,38 +366,31 @@ Balance Contents::balance(std::uint32_t role, ContextId context) const {
 }
 
 const std::vector<Suspect>& Contents::suspects() const {
-  late_->once(late_->suspects_read, [this] { late_->read_suspects(); });
-  return late_->suspects;
+  return late_->get(late_->suspects, &Late::read_suspects);
 }
 
 const std::vector<Wait>& Contents::waits() const {
-  late_->once(late_->waits_read, [this] { late_->read_waits(); });
-  return late_->waits;
+  return late_->get(late_->waits, &Late::read_waits);
 }
 
 const TraceAnalyses& Contents::trace() const {
-  late_->once(late_->trace_read, [this] { late_->read_trace(); });
-  return late_->trace;
+  return late_->get(late_->trace, &Late::read_trace);
 }
 
 const Machine& Contents::machine() const {
-  late_->once(late_->machine_read, [this] { late_->read_machine(); });
-  return late_->machine;
+  return late_->get(late_->machine, &Late::read_machine);
 }
 
 const std::vector<VaryingGap>& Contents::varying_gaps() const {
-  late_->once(late_->gaps_read, [this] { late_->read_varying_gaps(); });
-  return late_->varying_gaps;
+  return late_->get(late_->varying_gaps, &Late::read_varying_gaps);
 }
 
 const Communication& Contents::communication() const {
-  late_->once(late_->communication_read, [this] { late_->read_communication(); });
-  return late_->communication;
+  return late_->get(late_->communication, &Late::read_communication);
 }
 
 const std::vector<SourceFile>& Contents::sources() const {
-  late_->once(late_->sources_read, [this] { late_->read_sources(); });
-  return late_->sources;
+  return late_->get(late_->sources, &Late::read_sources);
 }
 
 }  // namespace culprit::database

@@ -4,10 +4,6 @@
 
 namespace culprit::measurement {
 
-bool has_fast_pext() {
-  return machine::takes_bits();
-}
-
 std::uint64_t varint_by_bytes(bytes::Reader<ThrowDamaged>& in) {
   return in.get_varint();
 }

@@ -24,7 +24,8 @@ using TreeSize = SealedScratch::TreeSize;
 
 /// Where the fields of a cell lie among its numbers.
 struct CellFields {
-  static constexpr unsigned kZero = Decoder::kMostAtOnce;  ///< behind them: of what is not there
+  static constexpr unsigned kMost = 6;
+  static constexpr unsigned kZero = kMost;  ///< behind them: of what is not there
   unsigned count = 2;
   unsigned weight_sq = 1, blocked = kZero, cpu = kZero, marked = kZero;
 };
@@ -205,7 +206,7 @@ void SealedReader::read(Extent extent) {
     thread.units.clear();
   }
   values_ = extent == Extent::whole;
-  static const bool fast = has_fast_pext();
+  static const bool fast = machine::takes_bits();
   for (std::uint32_t i = 0; i < result_.threads.size(); ++i) {
     fast ? read_tree_by_pext(i) : read_tree<Joining::shifts>(i);
     read_epochs(i, result_.threads[i]);
@@ -419,8 +420,6 @@ void SealedReader::read_tree(std::uint32_t index) {
   }
 }
 
-/// With has_fast_pext() there are the instructions of BMI, too: counts and shifts of bits that wait for
-/// nothing else.
 CULPRIT_TAKES_BITS
 void SealedReader::read_tree_by_pext(std::uint32_t index) {
   read_tree<Joining::pext>(index);
@@ -481,12 +480,11 @@ void SealedReader::read_cell(BasicDecoder<kJoining>& in, ThreadProfile& thread) 
   const unsigned tag = in.byte();
   const CellFields& fields = kCellFields[tag & kCellFieldsMask];
   if (!values_) {
-    in.skip_varints(fields.count);
-    for (std::size_t i = 0; i < event_columns_; ++i) in.skip_varints(2);
+    for (std::size_t i = 0; i < fields.count + 2 * event_columns_; ++i) (void)in.varint();
     return;
   }
-  std::uint64_t numbers[Decoder::kMostAtOnce + 1];
-  in.varints(fields.count, numbers);
+  std::uint64_t numbers[CellFields::kMost + 1];
+  for (unsigned i = 0; i < fields.count; ++i) numbers[i] = in.varint();
   numbers[CellFields::kZero] = 0;
   const Cell cell{.time_ns = numbers[0],
                   .samples = numbers[1],

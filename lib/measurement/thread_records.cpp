@@ -58,6 +58,26 @@ NodeIndex ThreadTree::allocate_record(std::uint64_t& sum) noexcept {
   return fresh;
 }
 
+// Within a change: returns what it adds to the sum.
+template <typename Change>
+std::uint64_t ThreadTree::change_record(NodeIndex at, Change change) noexcept {
+  auto& record = *arena_.at<layout::EpochRecord>(at);
+  const std::uint64_t before = layout::epoch_sum(at, record);
+  change(record);
+  return layout::epoch_sum(at, record) - before;
+}
+
+// Changes the accumulator with this key, where there is one or room for it.
+template <typename Change>
+void ThreadTree::count_in(RecordTable& table, NodeIndex node, const EpochValues& key, std::size_t most,
+                          Change change) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const NodeIndex at = find_record(table, node, key, most, sum);
+  if (at != kNoNodeIndex) sum += change_record(at, change);
+  end_change(sum);
+}
+
 void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept {
   overflowed_ = false;
   begin_change();
@@ -73,10 +93,7 @@ void ThreadTree::count_epoch(NodeIndex node, const EpochValues& values) noexcept
     sum += growth(*header(), lost, lost + 1);
     std::atomic_ref(lost).store(lost + 1, std::memory_order_relaxed);
   } else {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, values.time_ns);
-    sum += layout::epoch_sum(at, record);
+    sum += change_record(at, [&](layout::EpochRecord& record) { add_to(record, values.time_ns); });
   }
   end_change(sum);
 }
@@ -88,35 +105,20 @@ void ThreadTree::add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept 
 }
 
 void ThreadTree::count_call(NodeIndex call, std::uint64_t ns) noexcept {
-  begin_change();
-  std::uint64_t sum = 0;
-  const NodeIndex at = find_record(stretches_, call, {.kind = EpochKind::waiting_call, .time_ns = ns},
-                                   kStretchAccumulators, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, ns);
-    sum += layout::epoch_sum(at, record);
-  }
-  end_change(sum);
+  count_in(stretches_, call, {.kind = EpochKind::waiting_call, .time_ns = ns}, kStretchAccumulators,
+           [&](layout::EpochRecord& record) { add_to(record, ns); });
 }
 
 void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept {
-  begin_change();
-  std::uint64_t sum = 0;
-  const NodeIndex at = find_record(
-      stretches_, from, {.kind = EpochKind::gap, .size_class = to, .time_ns = ns}, kStretchAccumulators, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, ns);
-    if (ns > record.window) std::atomic_ref(record.window).store(ns, std::memory_order_relaxed);
-    const auto length = static_cast<double>(ns);
-    const double squares = std::bit_cast<double>(record.order) + length * length;
-    std::atomic_ref(record.order).store(std::bit_cast<std::uint64_t>(squares), std::memory_order_relaxed);
-    sum += layout::epoch_sum(at, record);
-  }
-  end_change(sum);
+  count_in(
+      stretches_, from, {.kind = EpochKind::gap, .size_class = to, .time_ns = ns}, kStretchAccumulators,
+      [&](layout::EpochRecord& record) {
+        add_to(record, ns);
+        if (ns > record.window) std::atomic_ref(record.window).store(ns, std::memory_order_relaxed);
+        const auto length = static_cast<double>(ns);
+        const double squares = std::bit_cast<double>(record.order) + length * length;
+        std::atomic_ref(record.order).store(std::bit_cast<std::uint64_t>(squares), std::memory_order_relaxed);
+      });
 }
 
 void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept {
@@ -125,56 +127,38 @@ void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept 
   const EpochValues key{.kind = EpochKind::call_count};
   NodeIndex at = find_record(calls_, node, key, kCallAccumulators, sum);
   if (at == kNoNodeIndex) at = find_record(calls_, root(), key, kCallAccumulators + 1, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add(record.count, values.calls);
-    add(record.total_ns, values.sent);
-    add(record.least_ns, values.received);
-    if (values.messages != 0) {
-      const std::uint32_t least = record.window == 0 ? values.smallest : record.size_class;
-      std::atomic_ref(record.size_class)
-          .store(values.smallest < least ? values.smallest : least, std::memory_order_relaxed);
-      if (values.largest > record.peers)
-        std::atomic_ref(record.peers).store(values.largest, std::memory_order_relaxed);
-      add(record.window, values.messages);
-      add(record.order, values.bytes);
-    }
-    sum += layout::epoch_sum(at, record);
-  }
+  if (at != kNoNodeIndex)
+    sum += change_record(at, [&](layout::EpochRecord& record) { add_to(record, values); });
   end_change(sum);
+}
+
+void ThreadTree::add_to(layout::EpochRecord& record, const CallValues& values) noexcept {
+  add(record.count, values.calls);
+  add(record.total_ns, values.sent);
+  add(record.least_ns, values.received);
+  if (values.messages == 0) return;
+  const std::uint32_t least = record.window == 0 ? values.smallest : record.size_class;
+  std::atomic_ref(record.size_class)
+      .store(values.smallest < least ? values.smallest : least, std::memory_order_relaxed);
+  if (values.largest > record.peers)
+    std::atomic_ref(record.peers).store(values.largest, std::memory_order_relaxed);
+  add(record.window, values.messages);
+  add(record.order, values.bytes);
 }
 
 void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members, std::uint32_t rank,
                                std::uint64_t messages, std::uint64_t bytes) noexcept {
-  begin_change();
-  std::uint64_t sum = 0;
-  const NodeIndex at = find_record(
-      calls_, root(),
-      {.kind = EpochKind::partner_count, .size_class = rank, .window = communicator, .peers = members},
-      kPartnerAccumulators, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
+  const EpochValues key{
+      .kind = EpochKind::partner_count, .size_class = rank, .window = communicator, .peers = members};
+  count_in(calls_, root(), key, kPartnerAccumulators, [&](layout::EpochRecord& record) {
     add(record.count, messages);
     add(record.total_ns, bytes);
-    sum += layout::epoch_sum(at, record);
-  }
-  end_change(sum);
+  });
 }
 
 void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
-  begin_change();
-  std::uint64_t sum = 0;
-  const NodeIndex at =
-      find_record(calls_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns}, kCallAccumulators, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, ns);
-    sum += layout::epoch_sum(at, record);
-  }
-  end_change(sum);
+  count_in(calls_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns}, kCallAccumulators,
+           [&](layout::EpochRecord& record) { add_to(record, ns); });
 }
 
 // A sample in another stretch than the one that its cell names. Within a change: returns what it adds to the
@@ -186,11 +170,10 @@ std::uint64_t ThreadTree::count_apart(NodeIndex node, const SampleValues& values
       {.kind = EpochKind::stretch_samples, .size_class = values.stretch, .time_ns = values.time_ns},
       kStretchAccumulators, sum);
   if (at == kNoNodeIndex) return sum;
-  auto& record = *arena_.at<layout::EpochRecord>(at);
-  sum -= layout::epoch_sum(at, record);
-  add_to(record, values.time_ns);
-  if (!values.blocked) add(record.order, values.weight * values.weight);
-  return sum + layout::epoch_sum(at, record);
+  return sum + change_record(at, [&](layout::EpochRecord& record) {
+           add_to(record, values.time_ns);
+           if (!values.blocked) add(record.order, values.weight * values.weight);
+         });
 }
 
 void ThreadTree::count_caused(NodeIndex node, EpochKind kind, std::uint64_t ns) noexcept {
@@ -201,34 +184,21 @@ void ThreadTree::count_caused(NodeIndex node, EpochKind kind, std::uint64_t ns) 
     at =
         find_record(caused_, root(), {.kind = kind, .time_ns = ns}, kCausedAccumulators + kCausedAtRoot, sum);
   }
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, ns);
-    sum += layout::epoch_sum(at, record);
-  }
+  if (at != kNoNodeIndex) sum += change_record(at, [&](layout::EpochRecord& record) { add_to(record, ns); });
   end_change(sum);
 }
 
 void ThreadTree::add_total(ThreadTotal total, std::uint64_t ns) noexcept {
   const EpochValues values{
       .kind = EpochKind::thread_total, .size_class = static_cast<std::uint32_t>(total), .time_ns = ns};
-  begin_change();
-  std::uint64_t sum = 0;
-  const NodeIndex at = find_record(caused_, root(), values, kCausedAccumulators + kCausedAtRoot, sum);
-  if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    add_to(record, ns);
-    sum += layout::epoch_sum(at, record);
-  }
-  end_change(sum);
+  count_in(caused_, root(), values, kCausedAccumulators + kCausedAtRoot,
+           [&](layout::EpochRecord& record) { add_to(record, ns); });
 }
 
 // A record for one more stamp, marked as none; none where there is no room. Within a change, whose sum grows
 // by what that adds.
 NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {
-  while (stamp_count_ == kEpochStamps && stamp_level_ < 64) thin_stamps(sum);
+  while (stamp_count_ == kEpochStamps && stamp_level() < 64) thin_stamps(sum);
   if (stamp_count_ == kEpochStamps) return kNoNodeIndex;
   if (stamp_count_ < stamp_records_) return stamps_[stamp_count_++];
   const NodeIndex fresh = allocate_record(sum);
@@ -245,34 +215,29 @@ NodeIndex ThreadTree::stamp_record(std::uint64_t& sum) noexcept {
 
 // Lets go about half of the stamps. Within a change, likewise.
 void ThreadTree::thin_stamps(std::uint64_t& sum) noexcept {
-  ++stamp_level_;
+  stamp_level_.raise_to(stamp_level() + 1);
   for (std::uint32_t i = 0; i < stamp_count_;) {
-    auto* record = arena_.at<layout::EpochRecord>(stamps_[i]);
-    if (std::countl_zero(record->order) >= static_cast<int>(stamp_level_)) {
+    if (stamp_level_.keeps(arena_.at<layout::EpochRecord>(stamps_[i])->order)) {
       ++i;
       continue;
     }
-    sum -= layout::epoch_sum(stamps_[i], *record);
-    publish(record->kind, static_cast<std::uint32_t>(EpochKind::none));
-    sum += layout::epoch_sum(stamps_[i], *record);
+    sum += change_record(stamps_[i], [](layout::EpochRecord& record) {
+      publish(record.kind, static_cast<std::uint32_t>(EpochKind::none));
+    });
     std::swap(stamps_[i], stamps_[--stamp_count_]);
   }
 }
 
 void ThreadTree::keep_stamp(NodeIndex node, const StampValues& values) noexcept {
-  const auto chosen = [&] { return std::countl_zero(values.order) >= static_cast<int>(stamp_level_); };
-  if (!chosen()) return;
+  if (!stamp_level_.keeps(values.order)) return;
   overflowed_ = false;
   begin_change();
   std::uint64_t sum = 0;
   const NodeIndex at = stamp_record(sum);
-  if (at != kNoNodeIndex && !chosen()) {  // making room took this one's turn away
+  if (at != kNoNodeIndex && !stamp_level_.keeps(values.order)) {  // making room took this one's turn away
     --stamp_count_;
   } else if (at != kNoNodeIndex) {
-    auto& record = *arena_.at<layout::EpochRecord>(at);
-    sum -= layout::epoch_sum(at, record);
-    write_stamp(record, node, values);
-    sum += layout::epoch_sum(at, record);
+    sum += change_record(at, [&](layout::EpochRecord& record) { write_stamp(record, node, values); });
   }
   end_change(sum);
 }

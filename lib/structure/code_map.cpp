@@ -19,8 +19,7 @@ class Selection {
       : from_(from),
         procedures_(from.procedures.size(), kNone),
         scopes_(from.scopes.size(), kNone),
-        callees_(from.callees.size(), kNone),
-        files_(from.files.size(), kNone) {}
+        callees_(from.callees.size(), kNone) {}
 
   void add(const Point& point) {
     Point& mine = out_.points.emplace_back(point);
@@ -32,7 +31,7 @@ class Selection {
   ModuleStructure finish() {
     for (const std::string& note : from_.notes)
       if (concerns_what_was_taken(note)) out_.notes.push_back(note);
-    number_files();
+    keep_used_files(out_, from_.files);
     return std::move(out_);
   }
 
@@ -72,25 +71,9 @@ class Selection {
     });
   }
 
-  /// Files stay in byte order, as they are in `from_`.
-  void number_files() {
-    std::vector<std::uint32_t*> uses;
-    for (Procedure& procedure : out_.procedures) uses.push_back(&procedure.file);
-    for (Scope& scope : out_.scopes) uses.insert(uses.end(), {&scope.file, &scope.call_file});
-    for (Point& point : out_.points) uses.push_back(&point.file);
-    std::erase_if(uses, [](const std::uint32_t* use) { return *use == kNone; });
-    for (const std::uint32_t* use : uses) files_[*use] = 0;
-    for (std::uint32_t file = 0; file < files_.size(); ++file)
-      if (files_[file] != kNone) {
-        files_[file] = static_cast<std::uint32_t>(out_.files.size());
-        out_.files.push_back(from_.files[file]);
-      }
-    for (std::uint32_t* use : uses) *use = files_[*use];
-  }
-
   const ModuleStructure& from_;
   ModuleStructure out_;
-  std::vector<std::uint32_t> procedures_, scopes_, callees_, files_;  ///< in `out_`, kNone: not there
+  std::vector<std::uint32_t> procedures_, scopes_, callees_;  ///< in `out_`, kNone: not there
 };
 
 }  // namespace

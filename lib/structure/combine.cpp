@@ -7,7 +7,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace culprit::structure {
 
@@ -98,6 +100,24 @@ ModuleStructure combine(std::vector<ModuleStructure> parts) {
   Combination combination(parts);
   for (const ModuleStructure& part : parts) combination.add(part);
   return combination.take();
+}
+
+void keep_used_files(ModuleStructure& structure, std::span<const std::string> paths) {
+  std::vector<std::uint32_t*> uses;
+  for (Procedure& procedure : structure.procedures) uses.push_back(&procedure.file);
+  for (Scope& scope : structure.scopes) uses.insert(uses.end(), {&scope.file, &scope.call_file});
+  for (Point& point : structure.points) uses.push_back(&point.file);
+  std::erase_if(uses, [](const std::uint32_t* use) { return *use == kNone; });
+  std::vector<std::uint32_t> number(paths.size(), kNone), used;
+  for (const std::uint32_t* use : uses) {
+    if (std::exchange(number[*use], 0) == kNone) used.push_back(*use);
+  }
+  std::ranges::sort(used, {}, [&](std::uint32_t file) { return std::string_view(paths[file]); });
+  for (const std::uint32_t file : used) {
+    number[file] = static_cast<std::uint32_t>(structure.files.size());
+    structure.files.push_back(paths[file]);
+  }
+  for (std::uint32_t* use : uses) *use = number[*use];
 }
 
 std::uint32_t ScopeTable::add(std::uint32_t procedure, const Scope& scope) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +14,10 @@ namespace culprit::structure {
 /// The structure around the addresses of all parts of one module, whose requests asked for consecutive runs
 /// of its addresses, in this order. Procedures and scopes that parts share become one.
 ModuleStructure combine(std::vector<ModuleStructure> parts);
+
+/// Lists the files that something in `structure` refers to, in byte order: independent of the order in which
+/// they were read. References were indices into `paths`, which are unique.
+void keep_used_files(ModuleStructure& structure, std::span<const std::string> paths);
 
 /// Collects the scopes of one module as points need them. Siblings that mean the same to the user are one
 /// scope: inlined instances of the same procedure from the same call site (a compiler duplicated the code),

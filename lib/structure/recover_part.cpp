@@ -61,7 +61,7 @@ class Recovery {
       place(i, scopes);
       out_.procedures.push_back(std::move(found_[i].procedure));
     }
-    keep_used_files();
+    keep_used_files(out_, files_.paths());
     out_.notes.insert(out_.notes.end(), module_.notes().begin(), module_.notes().end());
   }
 
@@ -346,23 +346,6 @@ class Recovery {
     scope.call_line = instance.called.line;
     scope.address = instance.entry;
     return scope;
-  }
-
-  /// Only files that something refers to, in byte order: independent of the order in which units were read.
-  void keep_used_files() {
-    std::vector<std::uint32_t*> uses;
-    for (Procedure& procedure : out_.procedures) uses.push_back(&procedure.file);
-    for (Scope& scope : out_.scopes) uses.insert(uses.end(), {&scope.file, &scope.call_file});
-    for (Point& point : out_.points) uses.push_back(&point.file);
-    std::map<std::string, std::uint32_t> used;
-    for (const std::uint32_t* use : uses)
-      if (*use != kNone) used.emplace(files_.paths()[*use], 0);
-    for (auto& [path, index] : used) {
-      index = static_cast<std::uint32_t>(out_.files.size());
-      out_.files.push_back(path);
-    }
-    for (std::uint32_t* use : uses)
-      if (*use != kNone) *use = used.at(files_.paths()[*use]);
   }
 
   struct Part {

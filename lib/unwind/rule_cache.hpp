@@ -39,12 +39,6 @@ class RuleCache {
     return compile(find, context, pc);
   }
 
-  /// Starts to fetch the rule for `pc` into the cache.
-  void prefetch(std::uint64_t pc) const noexcept {
-    __builtin_prefetch(&sets_[index_of(pc)]);
-    __builtin_prefetch(&modules_[0]);  // mostly the program
-  }
-
   /// The module of a rule; not for Rule::kNoModule.
   [[nodiscard]] const CodeModule& module(std::uint8_t number) const noexcept {
     return modules_[number].module;

@@ -96,7 +96,6 @@ Walk Walker::walk(const Registers& start) noexcept {
     rules_.clear();
     path_.clear();
   }
-  rules_.prefetch(start.pc);
   Position last;
   std::size_t count = 0;
   Outcome outcome = all_registers_ ? Outcome::needs_all_registers : trace<false>(start, last, count);

@@ -1,6 +1,7 @@
 #pragma once
 
 // All of aarch64 at once: by machine.hpp only.
+#include "machine/aarch64/bits.hpp"
 #include "machine/aarch64/call_frames.hpp"
 #include "machine/aarch64/clock.hpp"
 #include "machine/aarch64/elf.hpp"

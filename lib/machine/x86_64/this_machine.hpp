@@ -1,6 +1,7 @@
 #pragma once
 
 // All of x86_64 at once: by machine.hpp only.
+#include "machine/x86_64/bits.hpp"
 #include "machine/x86_64/call_frames.hpp"
 #include "machine/x86_64/clock.hpp"
 #include "machine/x86_64/elf.hpp"

@@ -104,9 +104,10 @@ bool TileSums::begin_metric(std::size_t metric) {
   return any_at_all;
 }
 
-/// Adds some rows' values to the sums of their roles.
-void TileSums::accumulate(Sums kind, std::size_t index, const Entry& entry) {
-  const auto values = column_.subspan(entry.first, entry.end - entry.first);
+/// Adds values to the sums of their roles; `location_of(i)` is where the i-th was measured.
+template <typename LocationOf>
+void TileSums::accumulate(Sums kind, std::size_t index, std::span<const std::uint64_t> values,
+                          LocationOf location_of) {
   const std::size_t at = index * shape_.columns.metrics() + metric_;
   if (one_role_) {
     Accumulator sums;
@@ -114,24 +115,19 @@ void TileSums::accumulate(Sums kind, std::size_t index, const Entry& entry) {
     ((*roles_)[role_of_[first_]].*kind)[at].combine(sums);
     return;
   }
-  const auto locations = rows_->locations_by_context().subspan(entry.first, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != 0) ((*roles_)[role_of_[locations[i]]].*kind)[at].accumulate(values[i]);
+    if (values[i] != 0) ((*roles_)[role_of_[location_of(i)]].*kind)[at].accumulate(values[i]);
   }
 }
 
+void TileSums::accumulate(Sums kind, std::size_t index, const Entry& entry) {
+  const auto locations = rows_->locations_by_context().subspan(entry.first);
+  accumulate(kind, index, column_.subspan(entry.first, entry.end - entry.first),
+             [&](std::size_t i) { return locations[i]; });
+}
+
 void TileSums::accumulate(Sums kind, std::size_t index, std::uint32_t from) {
-  const std::span<const std::uint64_t> values(lanes(from), end_ - first_);
-  const std::size_t at = index * shape_.columns.metrics() + metric_;
-  if (one_role_) {
-    Accumulator sums;
-    sums.accumulate(values);
-    ((*roles_)[role_of_[first_]].*kind)[at].combine(sums);
-    return;
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != 0) ((*roles_)[role_of_[first_ + i]].*kind)[at].accumulate(values[i]);
-  }
+  accumulate(kind, index, {lanes(from), end_ - first_}, [&](std::size_t i) { return first_ + i; });
 }
 
 /// A row of lanes, all zero. Moves the others.

@@ -75,6 +75,9 @@ class TileSums {
   void watch(std::uint32_t group, Watched& watched) const;
   void flush_flat(Sums kind);
 
+  template <typename LocationOf>
+  void accumulate(Sums kind, std::size_t index, std::span<const std::uint64_t> values,
+                  LocationOf location_of);
   void accumulate(Sums kind, std::size_t index, const Entry& entry);
   void accumulate(Sums kind, std::size_t index, std::uint32_t lanes);
   void add_rows(std::uint32_t into, const Entry& entry);

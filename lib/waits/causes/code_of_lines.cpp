@@ -42,8 +42,9 @@ CodeOfLines::CodeOfLines(exchange::Communicator& analysis, const TraceStore& sto
   for (const TimeLine& line : store.lines()) {
     std::map<std::uint32_t, std::uint64_t> own;
     line.samples.go_through([&](const Sample& sample) { own[chains.of(sample.charged)] += sample.ns; });
-    std::vector<Own>& kept = lines_.emplace_back().own;
-    for (const auto& [chain, ns] : own) kept.push_back({.chain = chain, .ns = ns, .surplus = 0});
+    Line& kept = lines_.emplace_back();
+    for (const auto& [chain, ns] : own) kept.own.push_back({.chain = chain, .ns = ns, .surplus = 0});
+    kept.all = with_callees(kept.own);
     longest = std::max(longest, line.sample_ns);
   }
   sample_ns_ = static_cast<double>(analysis.all_max(longest));
@@ -52,10 +53,10 @@ CodeOfLines::CodeOfLines(exchange::Communicator& analysis, const TraceStore& sto
   for (Line& line : lines_) find_surpluses(line);
 }
 
-/// What the line has in each chain and in those that it calls; in order.
-std::vector<std::pair<std::uint32_t, std::uint64_t>> CodeOfLines::with_callees(const Line& line) const {
+/// What a line has in each chain and in those that it calls; in order.
+std::vector<CodeOfLines::WithCallees> CodeOfLines::with_callees(const std::vector<Own>& own) const {
   std::map<std::uint32_t, std::uint64_t> all;
-  for (const Own& one : line.own) {
+  for (const Own& one : own) {
     for (std::uint32_t at = one.chain;; at = chains_->parent(at)) {
       all[at] += one.ns;
       if (at == ProcedureChains::kRoot) break;
@@ -71,7 +72,7 @@ void CodeOfLines::add_up(exchange::Communicator& analysis) {
       sums[one.chain].own_ns += one.ns;
       ++sums[one.chain].own_lines;
     }
-    for (const auto& [chain, ns] : with_callees(line)) {
+    for (const auto& [chain, ns] : line.all) {
       sums[chain].all_ns += ns;
       ++sums[chain].all_lines;
     }
@@ -100,7 +101,7 @@ void CodeOfLines::find_kinds(exchange::Communicator& analysis) {
   std::vector<KindOfLine> own;
   for (const Line& line : lines_) {
     std::uint64_t code = 0;
-    for (const auto& [chain, ns] : with_callees(line)) {
+    for (const auto& [chain, ns] : line.all) {
       const Chain& all = of_chain_.at(chain);
       const double usual = static_cast<double>(all.all_ns) / static_cast<double>(all.all_lines);
       if (usual >= least && static_cast<double>(ns) >= kRuns * usual)
@@ -149,7 +150,7 @@ void CodeOfLines::find_surpluses(Line& line) const {
   }
   if (alone.empty()) return;
   std::map<std::uint32_t, double> left;
-  for (const auto& [chain, ns] : with_callees(line)) {
+  for (const auto& [chain, ns] : line.all) {
     if (!alone.contains(chain)) continue;
     const Chain& all = of_chain_.at(chain);
     left[chain] = std::min(1., surplus(ns, all.all_ns, all.all_lines) / static_cast<double>(alone.at(chain)));

@@ -41,8 +41,11 @@ class CodeOfLines {
     std::uint64_t ns = 0;
     double surplus = 0;  // a share
   };
+  /// What was sampled in a chain and in those that it calls, in ns.
+  using WithCallees = std::pair<std::uint32_t, std::uint64_t>;
   struct Line {
-    std::vector<Own> own;  // in order of the chains
+    std::vector<Own> own;          // in order of the chains
+    std::vector<WithCallees> all;  // likewise
     std::uint32_t kind = 0;
   };
   /// A chain on all lines.
@@ -55,7 +58,7 @@ class CodeOfLines {
   void find_kinds(exchange::Communicator& analysis);
   void find_surpluses(Line& line) const;
   [[nodiscard]] double surplus(std::uint64_t ns, std::uint64_t all_ns, std::uint32_t lines) const;
-  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint64_t>> with_callees(const Line& line) const;
+  [[nodiscard]] std::vector<WithCallees> with_callees(const std::vector<Own>& own) const;
 
   const TraceStore* store_ = nullptr;
   const ProcedureChains* chains_ = nullptr;

@@ -341,6 +341,20 @@ TEST_CASE(
   CHECK(sealed.threads[0].quality.epochs_lost == 10);
 }
 
+TEST_CASE("each level keeps half of the stamps of the level before, and levels never fall") {
+  culprit::measurement::StampLevel level;
+  CHECK(level.keeps(0));
+  CHECK(level.keeps(~std::uint64_t{0}));
+  level.raise_to(3);
+  CHECK(level.keeps(std::uint64_t{1} << 60));
+  CHECK_FALSE(level.keeps(std::uint64_t{1} << 61));
+  level.raise_to(2);
+  CHECK(level.level() == 3);
+  level.raise_to(64);
+  CHECK(level.keeps(0));
+  CHECK_FALSE(level.keeps(1));
+}
+
 TEST_CASE("of many epochs a uniform choice that all processes share keeps its stamps") {
   using culprit::measurement::kEpochStamps;
   const Directory directory;

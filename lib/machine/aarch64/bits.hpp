@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace culprit::machine {
@@ -12,12 +11,6 @@ inline bool takes_bits() {
   return false;
 }
 inline std::uint64_t take_bits(std::uint64_t /*word*/, std::uint64_t /*mask*/) {
-  return 0;
-}
-inline std::uint32_t put_bits(std::uint32_t /*bits*/, std::uint32_t /*mask*/) {
-  return 0;
-}
-inline std::uint32_t low_bytes(const unsigned char* /*bytes*/) {
   return 0;
 }
 
