@@ -1,5 +1,5 @@
 // Control flow, linkage stubs and calls of aarch64, from the instructions' fixed fields (Arm ARM, C4.1).
-#include "structure/aarch64/code.hpp"
+#include "structure/aarch64_code.hpp"
 
 #include "machine/aarch64/flow.hpp"
 #include "structure/aarch64/words.hpp"

@@ -1,4 +1,4 @@
-#include "commands/export.hpp"
+#include "run_export.hpp"
 
 #include "commands/html/page.hpp"
 #include "export/firefox.hpp"
