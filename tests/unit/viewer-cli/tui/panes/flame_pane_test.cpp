@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 
 namespace culprit::viewer::tui::testing {
-namespace {}  // namespace
 
 TEST_CASE("Each frame lies below what calls it, as wide as its share, and none over another") {
   DrivenBrowser driven;

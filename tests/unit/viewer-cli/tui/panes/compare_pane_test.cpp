@@ -1,6 +1,7 @@
 // A second run beside the first.
-#include "driven_browser.hpp"
 #include "tui/panes/compare_pane.hpp"
+
+#include "driven_browser.hpp"
 
 #include <filesystem>
 
