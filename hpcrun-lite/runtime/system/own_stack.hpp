@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include <sys/types.h>
+
 namespace culprit::runtime {
 
 /// Bytes of stack for one thread's handler: twice what the deepest way through it was seen to use (a first
@@ -16,6 +18,13 @@ extern "C" {
 /// what the kernel itself puts there. Async-signal-safe; nothing else may use the stack meanwhile.
 __attribute__((visibility("hidden"))) void culprit_call_on_stack(void* argument, void (*function)(void*),
                                                                  void* top);
+
+/// A kernel thread without the C library's clone, which sanitizers stand before: what they do there takes a
+/// thread that they know. The system call clone with these flags, id and thread pointer; the new thread calls
+/// `run` on the stack that ends at `stack`, a multiple of 16, and ends with its result. Returns the thread's
+/// id or a negative errno. Async-signal-safe.
+long culprit_start_kernel_thread(unsigned long flags, void* stack, pid_t* id, int (*run)(),
+                                 void* thread_pointer);
 }
 
 }  // namespace culprit::runtime
