@@ -215,8 +215,8 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
           [&] { return info_json(source.experiment()); });
       break;
     case Command::exporting:  // run_export.hpp
-    case Command::stuck:   // of a directory, not of a database
-    case Command::stacks:  // of processes
+    case Command::stuck:      // of a directory, not of a database
+    case Command::stacks:     // of processes
       break;
   }
 }
