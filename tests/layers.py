@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Each folder may include itself and these.
+# Each folder may include itself and these: folders of lib, folders and files of hpcrun-lite.
 MAY_INCLUDE = {
     "lib/machine": set(),
     "lib/bytes": set(),
@@ -34,20 +34,28 @@ MAY_INCLUDE = {
                   "waits"},
     "lib/follow": {"cct", "measurement", "merge", "print", "structure", "stuck"},
     "lib/views": {"spelling", "metrics", "database", "blame"},
-    "hpcrun-lite/runtime": {"machine", "print", "unwind", "measurement", "cct"},
-    "hpcrun-lite/mpi": {"machine", "mpi_calls", "unwind"},
-    "hpcrun-lite/launcher": {"files", "machine", "print", "measurement", "spelling"},
+    "hpcrun-lite/runtime": {"machine", "print", "unwind", "measurement", "cct", "interface"},
+    "hpcrun-lite/mpi": {"machine", "mpi_calls", "unwind", "runtime/api.hpp", "runtime/state/call_mark.hpp", "runtime/system/export.hpp",
+                        "runtime/system/found_function.hpp", "runtime/system/system_calls.hpp"},
+    "hpcrun-lite/launcher": {"files", "machine", "print", "measurement", "spelling", "runtime/events/event_list.hpp",
+                             "runtime/events/kernel_event.hpp", "runtime/events/papi_event_set.hpp", "runtime/process/job_key.hpp",
+                             "runtime/process/run_directory.hpp"},
     "prof-mpi": {"files", "print", "spelling", "exchange", "merge", "structure", "blame", "database"},
     "viewer-cli": {"bytes", "files", "print", "spelling", "exchange", "merge", "structure", "follow", "stuck", "stacks", "blame", "database", "metrics",
                    "views"},
 }
-# The folders within these, each of which may include itself and those before it; what lies beside them may include all.
+# The folders within these, each of which may include itself and those before it; those in one tuple not each other. "." is what
+# lies beside the folders; where it is not listed, it may include all and all may include it.
 ORDER = {
+    "lib/machine": [("aarch64", "x86_64"), "."],
+    "lib/structure": [".", "aarch64"],
+    "lib/unwind": [".", ("aarch64", "x86_64")],
     "lib/waits": ["timeline", "matching", "communication", "states", "clocks", "variation", "causes", "path", "replay"],
     "hpcrun-lite/runtime": ["system", "events", "pace", "teams", "state", "process", "modules", "recording", "sampling", "life", "wrappers",
                             "interpose"],
     "lib/merge": ["input", "rules", "attribution", "idleness", "values", "diagnosis", "timelines"],
-    "viewer-cli": ["text", "request", "findings", "tree", "export", "commands", "tui"],
+    "viewer-cli": ["text", "request", "findings", "tree", "export", "commands", "tui", "."],
+    "viewer-cli/commands": [".", "html"],
     "viewer-cli/tui": ["widgets", "state", "pages", "panes"],
 }
 # The modules of the Python package, each of which may import those before it.
@@ -63,7 +71,8 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/publishe
 # Enumerations and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/refused_sampling.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 LONGEST_GUIDE = 15  # lines
-FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
+LIB_FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
+FOLDERS = LIB_FOLDERS | {"interface", "launcher", "mpi", "runtime"}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
 # of MPI say two things, of their own words and numbers; a handler of signals spells what it says by itself.
 WAYS_OUT = {"lib/print/output.cpp", "lib/files/at_death.cpp", "hpcrun-lite/runtime/system/text.cpp", "hpcrun-lite/mpi/traced_lifetime.cpp",
@@ -100,16 +109,21 @@ def against_the_order(path, text):
     wrong = []
     for where, order in ORDER.items():
         base = ROOT / where
-        if not path.is_relative_to(base) or (own := path.relative_to(base).parts[0]) not in order:
+        level = {name: number for number, names in enumerate(order) for name in ([names] if isinstance(names, str) else names)}
+
+        def place(file):
+            parts = file.relative_to(base).parts
+            return parts[0] if len(parts) > 1 else "."
+
+        if not path.is_relative_to(base) or (own := place(path)) not in level:
             continue
-        allowed = order[: order.index(own) + 1]
         for header in ANY_INCLUDE.findall(text):
             # What viewer-cli/tui includes is relative to viewer-cli.
             found = resolve(header, ROOT / where.split("/")[0], path)
-            if not found or not found.is_relative_to(base) or found.parent == base:  # a header beside the folders
+            if not found or not found.is_relative_to(base) or (other := place(found)) not in level:
                 continue
-            if found.relative_to(base).parts[0] not in allowed:
-                wrong.append(f"{path.relative_to(ROOT)}: includes {header} (not allowed from {own})")
+            if other != own and level[other] >= level[own]:
+                wrong.append(f"{path.relative_to(ROOT)}: includes {header} (not allowed from {where}/{own})")
     return wrong
 
 
@@ -178,14 +192,13 @@ def names_of_no_file():
 
 
 def folders_without_guide():
-    """Folders of the tools whose README.md is missing or too long to be read at once. The unit tests have one for all."""
+    """Folders of the tools whose README.md is missing or too long to be read at once."""
     wrong = []
     for where in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "python", "tests"):
         for folder in [ROOT / where, *(path for path in sorted((ROOT / where).rglob("*")) if path.is_dir())]:
             sources = [path for path in folder.iterdir() if path.suffix in (".cpp", ".hpp", ".c", ".py")]
             guide = folder / "README.md"
-            needs_one = len(sources) >= 3 and not folder.is_relative_to(ROOT / "tests/unit")
-            if needs_one and not guide.exists():
+            if len(sources) >= 3 and not guide.exists():
                 wrong.append(f"{folder.relative_to(ROOT)}: has no README.md")
             if guide.exists() and len(guide.read_text().splitlines()) > LONGEST_GUIDE:
                 wrong.append(f"{guide.relative_to(ROOT)}: longer than {LONGEST_GUIDE} lines")
@@ -204,9 +217,9 @@ def main():
             wrong += against_the_order(path, text)
             for header, folder in headers:
                 own = where.split("/")[-1]
-                if folder in FOLDERS and folder not in allowed | {own} and header not in FREE_TO_ALL:
+                if folder in FOLDERS and not {folder, header} & (allowed | {own} | FREE_TO_ALL):
                     wrong.append(f"{path.relative_to(ROOT)}: includes {header} (not allowed from {where})")
-                if where == "hpcrun-lite/runtime" and folder in FOLDERS and header not in RUNTIME_HEADERS:
+                if where == "hpcrun-lite/runtime" and folder in LIB_FOLDERS and header not in RUNTIME_HEADERS:
                     wrong.append(f"{path.relative_to(ROOT)}: includes {header} (may allocate)")
     print("\n".join(wrong) if wrong else "layers: every arrow runs one way")
     return 1 if wrong else 0

@@ -11,6 +11,7 @@
 #include "print/output.hpp"
 #include "request/command_line.hpp"
 #include "request/open_database.hpp"
+#include "run_export.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
 #include "tui/follow.hpp"
@@ -149,7 +150,11 @@ int run(int argc, const char* const* argv) {
     }
     if (begins_with_end(invocation, *opened.source))
       write_stuck_at_end(std::cout, find_screen(), invocation.database);
-    run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
+    if (invocation.command == Command::exporting) {
+      run_export(std::cout, *opened.source, invocation);
+    } else {
+      run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
+    }
   } catch (const database::DatabaseError& damaged) {
     const std::string change = change_of(opened, other);
     return fail(kFailure,

@@ -1,14 +1,11 @@
 ! The calls of culprit.h for Fortran: what a program can say to the sampler that measures it (hpcrun-lite).
-! Compile it with the program, by the same compiler; nothing is to be linked. Where the program runs without the
-! sampler, the calls do nothing.
-!
+! Compile it with the program, by the same compiler; nothing is to be linked. Without the sampler the calls do nothing.
 !   use culprit
 !   call culprit_start()                 ! sample from here on (with hpcrun-lite --delay, or after a stop)
 !   call culprit_region_begin('solve')   ! samples of this thread lie below a frame "solve" ...
 !   call culprit_iteration(n)            ! iteration n of the innermost region begins
 !   call culprit_region_end('solve')     ! ... to here
 !   call culprit_stop()                  ! no more samples in the whole process
-!
 ! A region lies in the procedure that calls culprit_region_begin: call it there, not through one of your own.
 ! Trailing blanks of names do not count.
 module culprit

@@ -1,5 +1,6 @@
 #include "launcher/event_probe.hpp"
 
+#include "files/named_file.hpp"
 #include "runtime/events/papi_event_set.hpp"
 
 #include <cerrno>
@@ -179,16 +180,6 @@ namespace {
   _exit(0);
 }
 
-std::string read_all(int in) {
-  std::string text;
-  char block[4096];
-  for (;;) {
-    const ssize_t length = read(in, block, sizeof block);
-    if (length > 0) text.append(block, static_cast<std::size_t>(length));
-    if (length == 0 || (length < 0 && errno != EINTR)) return text;
-  }
-}
-
 }  // namespace
 
 std::optional<std::string> in_separate_process(const std::function<std::string()>& work) {
@@ -201,7 +192,7 @@ std::optional<std::string> in_separate_process(const std::function<std::string()
   }
   close(ends[1]);
   std::string text;
-  if (child > 0) text = read_all(ends[0]);
+  if (child > 0) text = files::read_pipe(ends[0]);
   close(ends[0]);
   if (child < 0) return std::nullopt;
   int status = 0;

@@ -147,16 +147,6 @@ Mpi mpi_of(const std::string& soname) {
   return Mpi::none;
 }
 
-std::string read_all(int descriptor) {
-  std::string text;
-  char block[4096];
-  for (;;) {
-    const ssize_t length = read(descriptor, block, sizeof block);
-    if (length > 0) text.append(block, static_cast<std::size_t>(length));
-    if (length == 0 || (length < 0 && errno != EINTR)) return text;
-  }
-}
-
 /// What the program's own loader says it would load, one library per line; empty where it does not say.
 std::string list_libraries(const Program& program) {
   int ends[2];
@@ -173,7 +163,7 @@ std::string list_libraries(const Program& program) {
   close(ends[1]);
   std::string text;
   if (error == 0) {
-    text = read_all(ends[0]);
+    text = files::read_pipe(ends[0]);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -1,6 +1,5 @@
 // MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
 // in a reduction of our own that is marked as waiting; what it then does is work.
-#include "mpi/call_mark.hpp"
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
@@ -10,14 +9,15 @@
 #include "mpi/traced_lifetime.hpp"
 #include "mpi/world.hpp"
 #include "runtime/api.hpp"
+#include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
 
 namespace {
 
-using culprit::mpi::CallMark;
 using culprit::mpi::PublishedFinalize;
 using culprit::mpi::RealCall;
 using culprit::mpi::TracedLifetime;
+using culprit::runtime::CallMark;
 
 using InitCall = RealCall<int(int*, char***)>;
 using InitThreadCall = RealCall<int(int*, char***, int, int*)>;

@@ -3,7 +3,6 @@
 #include "measurement/kinds.hpp"
 #include "mpi/call_counts.hpp"
 #include "mpi/call_facts.hpp"
-#include "mpi/call_mark.hpp"
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/one_sided.hpp"
@@ -11,10 +10,13 @@
 #include "mpi/published_call.hpp"
 #include "mpi/traced_call.hpp"
 #include "mpi/transfers.hpp"
+#include "runtime/state/call_mark.hpp"
 
 #include <type_traits>
 
 namespace culprit::mpi {
+
+using runtime::CallMark;
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 inline __thread PollHistory poll_history __attribute__((tls_model("initial-exec")));

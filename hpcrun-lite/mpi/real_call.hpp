@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/system/found_function.hpp"
+
 #include <atomic>
 #include <type_traits>
 
@@ -30,26 +32,9 @@ struct LibraryFunction {
 /// that thread's first call of MPI would wait for the loader.
 void find_all_calls();
 
+/// The MPI function behind one of ours.
 template <typename Signature>
-class RealCall;
-
-/// The MPI function behind one of ours. Constant-initialized.
-template <typename Result, typename... Arguments>
-class RealCall<Result(Arguments...)> {
- public:
-  using Function = Result (*)(Arguments...);
-  constexpr explicit RealCall(const char* name) : function_{.name = name, .address = nullptr} {}
-
-  Function get() {
-    void* address = function_.address.load(std::memory_order_relaxed);
-    if (address == nullptr) [[unlikely]]
-      address = function_.find();
-    return reinterpret_cast<Function>(address);
-  }
-
- private:
-  LibraryFunction function_;
-};
+using RealCall = runtime::FoundFunction<LibraryFunction, Signature>;
 
 /// The function of MPI itself, whoever stands between: CULPRIT_MPI(PMPI_Comm_rank)(comm, &rank).
 #define CULPRIT_MPI(function)                                                                             \

@@ -57,16 +57,6 @@ std::vector<NodeId> unite(SharedTree& into, const SharedTree& from) {
   return into.tree.unite(from.tree.nodes(), modules);
 }
 
-std::vector<NodeId> locate(const SharedTree& in, const SharedTree& from) {
-  // A module that `in` lacks gets an id that no frame of it has, so that none of its contexts is found.
-  std::vector<ModuleId> modules;
-  modules.reserve(from.modules.size());
-  for (const ModuleKey& key : from.modules.keys()) {
-    modules.push_back(in.modules.find(key).value_or(static_cast<ModuleId>(in.modules.size())));
-  }
-  return in.tree.locate(from.tree.nodes(), modules);
-}
-
 Canonical canonical(const SharedTree& shared) {
   const std::span<const Node> nodes = shared.tree.nodes();
   std::vector<ModuleId> positions = shared.modules.canonical_positions();

@@ -17,9 +17,6 @@ struct SharedTree {
 /// Adds `from` to `into` (union of modules and of contexts). Returns, per node of `from`, its node in `into`.
 std::vector<NodeId> unite(SharedTree& into, const SharedTree& from);
 
-/// Per node of `from`, its node in `in`, or kNoNode where `in` does not hold that context.
-std::vector<NodeId> locate(const SharedTree& in, const SharedTree& from);
-
 /// The canonical form of a tree (docs/algorithms.md 1): modules in the order of their keys, nodes in
 /// pre-order, children sorted by (module, offset, kind). It depends on the set of contexts only, never on the
 /// order of insertion.

@@ -1,6 +1,6 @@
 // A calling context tree (docs/algorithms.md 1): nodes in the order in which they were added, parents first,
 // and a flat hash table of (parent, frame) with linear probing, at most half full, 32 bits of the hash in
-// each slot. Find-or-add is one probe. Union and look-up of another tree walk its nodes in order, translating
+// each slot. Find-or-add is one probe. The union with another tree walks its nodes in order, translating
 // modules and parents.
 #include "cct/tree.hpp"
 
@@ -30,29 +30,6 @@ std::uint32_t tag_of(std::uint64_t hash) {
   return static_cast<std::uint32_t>(hash >> 32);
 }
 
-/// Walks `nodes` in order and hands each one, with its parent's image and its module translated, to `place`,
-/// whose result is the node's image.
-template <class Place>
-std::vector<NodeId> map_nodes(std::span<const Node> nodes, std::span<const std::uint32_t> modules,
-                              Place place) {
-  if (nodes.empty() || nodes[0].parent != kNoNode || nodes[0].frame.kind != FrameKind::root) {
-    throw std::invalid_argument("calling context tree: node 0 is not the super-root");
-  }
-  std::vector<NodeId> image(nodes.size());
-  image[0] = 0;
-  for (std::size_t i = 1; i < nodes.size(); ++i) {
-    FrameKey frame = nodes[i].frame;
-    if (nodes[i].parent >= i) throw std::invalid_argument("calling context tree: a node precedes its parent");
-    if (frame.module != kNoModule) {
-      if (frame.module >= modules.size())
-        throw std::invalid_argument("calling context tree: no such load module");
-      frame.module = modules[frame.module];
-    }
-    image[i] = place(image[nodes[i].parent], frame);
-  }
-  return image;
-}
-
 }  // namespace
 
 Tree::Tree() : nodes_{Node{FrameKey{}, kNoNode}}, slots_(kInitialSlots) {}
@@ -79,10 +56,6 @@ NodeId Tree::child(NodeId parent, const FrameKey& frame) {
   return added;
 }
 
-NodeId Tree::find(NodeId parent, const FrameKey& frame) const {
-  return slots_[probe(parent, frame, hash_of(parent, frame))].node;
-}
-
 void Tree::rebuild(std::size_t slots) {
   slots_.assign(slots, Slot{});
   const std::size_t mask = slots - 1;
@@ -101,14 +74,22 @@ void Tree::reserve(std::size_t nodes) {
 }
 
 std::vector<NodeId> Tree::unite(std::span<const Node> nodes, std::span<const std::uint32_t> modules) {
-  return map_nodes(nodes, modules,
-                   [this](NodeId parent, const FrameKey& frame) { return child(parent, frame); });
-}
-
-std::vector<NodeId> Tree::locate(std::span<const Node> nodes, std::span<const std::uint32_t> modules) const {
-  return map_nodes(nodes, modules, [this](NodeId parent, const FrameKey& frame) {
-    return parent == kNoNode ? kNoNode : find(parent, frame);
-  });
+  if (nodes.empty() || nodes[0].parent != kNoNode || nodes[0].frame.kind != FrameKind::root) {
+    throw std::invalid_argument("calling context tree: node 0 is not the super-root");
+  }
+  std::vector<NodeId> image(nodes.size());
+  image[0] = 0;
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    FrameKey frame = nodes[i].frame;
+    if (nodes[i].parent >= i) throw std::invalid_argument("calling context tree: a node precedes its parent");
+    if (frame.module != kNoModule) {
+      if (frame.module >= modules.size())
+        throw std::invalid_argument("calling context tree: no such load module");
+      frame.module = modules[frame.module];
+    }
+    image[i] = child(image[nodes[i].parent], frame);
+  }
+  return image;
 }
 
 }  // namespace culprit::cct

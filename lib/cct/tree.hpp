@@ -41,17 +41,12 @@ class Tree {
 
   /// Finds or adds the child of `parent` with key `frame`. Throws std::length_error beyond 2^31 nodes.
   NodeId child(NodeId parent, const FrameKey& frame);
-  /// The child of `parent` with key `frame`, or kNoNode.
-  [[nodiscard]] NodeId find(NodeId parent, const FrameKey& frame) const;
 
   /// Union (docs/algorithms.md 1): adds every context of `nodes` (a tree in the order of this class: node 0
   /// the super-root, parents before children); modules[m] is this tree's module for `nodes`' module m
   /// (kNoModule stands for itself; ModuleTable::unite makes the map). Returns, per entry of `nodes`, its node
   /// in this tree. Throws std::invalid_argument where `nodes` is no such tree or a module is out of range.
   std::vector<NodeId> unite(std::span<const Node> nodes, std::span<const std::uint32_t> modules);
-  /// As unite, but adds nothing: kNoNode for a context that this tree does not hold.
-  [[nodiscard]] std::vector<NodeId> locate(std::span<const Node> nodes,
-                                           std::span<const std::uint32_t> modules) const;
 
   [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id]; }
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }

@@ -44,7 +44,6 @@ std::span<const NodeId> TreeUnion::unite(std::span<const Node> nodes, std::span<
         next_.resize(tree.size());
         known = tree.nodes().data();
         next = next_.data();
-        ++looked_up_;
       }
       next[before] = {.last = at, .earlier = next[before].last};
     }

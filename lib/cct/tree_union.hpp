@@ -27,9 +27,6 @@ class TreeUnion {
   [[nodiscard]] const Tree& tree() const { return shared_.tree; }
   [[nodiscard]] const ModuleTable& modules() const { return shared_.modules; }
 
-  /// Nodes that had to be looked up.
-  [[nodiscard]] std::uint64_t looked_up() const { return looked_up_; }
-
  private:
   /// What followed a node in the last tree that holds it, and what else did before; 0: nothing.
   struct Followers {
@@ -39,7 +36,6 @@ class TreeUnion {
   SharedTree shared_;
   std::vector<Followers> next_;  ///< per node of the union
   std::vector<NodeId> image_;    ///< of the last tree
-  std::uint64_t looked_up_ = 0;
 };
 
 }  // namespace culprit::cct

@@ -16,10 +16,8 @@ namespace culprit::database {
 /// from rank 0. Every member is collective unless it says otherwise. The file grows under a temporary name
 /// beside `path`, its owner's alone, and is renamed by finish(); without finish() the temporary file is
 /// removed, also if the process dies. Bytes do not depend on the number of ranks, as long as the tiles do
-/// not. If a member fails on one rank it throws on every rank (files::WriteFailure where a write fails,
-/// std::logic_error or std::invalid_argument where the caller broke the contract; the other ranks throw
-/// std::runtime_error with its message).
-///
+/// not. What fails on one rank throws on all: files::WriteFailure there where a write fails, std::logic_error
+/// or std::invalid_argument where the caller broke the contract; std::runtime_error elsewhere.
 ///     Writer writer(comm, path);
 ///     for (each round) writer.place_tiles(mine);        // tile after tile in the order of locations;
 ///                                                       // write_placed() at leisure

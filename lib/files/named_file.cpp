@@ -59,4 +59,14 @@ std::string read_named(const std::filesystem::path& path, std::uint64_t limit, s
   return file.good() ? read_whole(file.get(), error) : std::string();
 }
 
+std::string read_pipe(int descriptor) {
+  std::string text;
+  char block[4096];
+  for (;;) {
+    const ssize_t length = ::read(descriptor, block, sizeof block);
+    if (length > 0) text.append(block, static_cast<std::size_t>(length));
+    if (length == 0 || (length < 0 && errno != EINTR)) return text;
+  }
+}
+
 }  // namespace culprit::files

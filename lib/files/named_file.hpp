@@ -51,4 +51,7 @@ std::string read_named(const std::filesystem::path& path, std::uint64_t limit, s
 /// The same of one that is open, at its beginning. Keeps the descriptor's position.
 std::string read_whole(int descriptor, std::error_code& error);
 
+/// What comes out of a pipe until nobody can write into it any more, or reading fails.
+std::string read_pipe(int descriptor);
+
 }  // namespace culprit::files

@@ -22,19 +22,19 @@ inline std::uint64_t header_sum(const Header& header) {
   const auto part = [bytes](std::size_t from, std::size_t to) {
     return words_sum(from / kWord, bytes + from, to - from);
   };
-  return part(offsetof(Header, version), offsetof(Header, sum)) + part(kAfterSum, offsetof(Header, note)) +
-         part(offsetof(Header, arguments), sizeof header);
+  return part(offsetof(Header, version), offsetof(Header, checksum.sum)) +
+         part(kAfterSum, offsetof(Header, note)) + part(offsetof(Header, arguments), sizeof header);
 }
 
 /// Stores `after` in a field of a header that readers may see. Async-signal-safe; any thread.
 template <typename Field>
 void set_field(Header& header, Field& field, Field after) noexcept {
   const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);
-  std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
+  std::atomic_ref(header.checksum.changes_begun).fetch_add(1, std::memory_order_relaxed);
   const Field before = std::atomic_ref(field).exchange(after, std::memory_order_acq_rel);
-  std::atomic_ref(header.sum)
+  std::atomic_ref(header.checksum.sum)
       .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, after), std::memory_order_relaxed);
-  std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
+  std::atomic_ref(header.checksum.changes_done).fetch_add(1, std::memory_order_release);
 }
 
 /// Stores `least` in a field that holds less, likewise.
@@ -43,26 +43,26 @@ void grow_field(Header& header, Field& field, Field least) noexcept {
   Field before = std::atomic_ref(field).load(std::memory_order_relaxed);
   if (before >= least) return;
   const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);
-  std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
+  std::atomic_ref(header.checksum.changes_begun).fetch_add(1, std::memory_order_relaxed);
   while (before < least &&
          !std::atomic_ref(field).compare_exchange_weak(before, least, std::memory_order_acq_rel))
     continue;
   if (before < least) {
-    std::atomic_ref(header.sum)
+    std::atomic_ref(header.checksum.sum)
         .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, least), std::memory_order_relaxed);
   }
-  std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
+  std::atomic_ref(header.checksum.changes_done).fetch_add(1, std::memory_order_release);
 }
 
 /// Adds to a field, likewise, and returns what it was before.
 inline std::uint32_t count_field(Header& header, std::uint32_t& field, std::uint32_t added = 1) noexcept {
   const auto offset = reinterpret_cast<std::byte*>(&field) - reinterpret_cast<std::byte*>(&header);
-  std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
+  std::atomic_ref(header.checksum.changes_begun).fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t before = std::atomic_ref(field).fetch_add(added, std::memory_order_acq_rel);
-  std::atomic_ref(header.sum)
+  std::atomic_ref(header.checksum.sum)
       .fetch_add(field_sum(0, static_cast<std::size_t>(offset), before, before + added),
                  std::memory_order_relaxed);
-  std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
+  std::atomic_ref(header.checksum.changes_done).fetch_add(1, std::memory_order_release);
   return before;
 }
 
@@ -71,13 +71,14 @@ template <typename Write>
 void set_bytes(Header& header, void* first, std::size_t bytes, Write write) noexcept {
   const auto offset = static_cast<std::byte*>(first) - reinterpret_cast<std::byte*>(&header);
   const std::uint64_t place = static_cast<std::size_t>(offset) / sizeof(std::uint64_t);
-  std::atomic_ref(header.changes_begun).fetch_add(1, std::memory_order_relaxed);
+  std::atomic_ref(header.checksum.changes_begun).fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t before = words_sum(place, first, bytes);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   write();
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::atomic_ref(header.sum).fetch_add(words_sum(place, first, bytes) - before, std::memory_order_relaxed);
-  std::atomic_ref(header.changes_done).fetch_add(1, std::memory_order_release);
+  std::atomic_ref(header.checksum.sum)
+      .fetch_add(words_sum(place, first, bytes) - before, std::memory_order_relaxed);
+  std::atomic_ref(header.checksum.changes_done).fetch_add(1, std::memory_order_release);
 }
 
 /// Never 0, which a note that is not written to its end has.

@@ -48,12 +48,12 @@ void copy_text(char (&field)[Size], const char* text) noexcept {
 void copy_arguments(Header& header, const char* const* arguments) noexcept {
   if (arguments == nullptr) return;
   bool fits = true;
-  for (; *arguments != nullptr; ++arguments, ++header.argument_count) {
+  for (; *arguments != nullptr; ++arguments, ++header.counts.argument_count) {
     const std::size_t size = std::strlen(*arguments) + 1;
-    fits = fits && size <= layout::kArgumentBytes - header.argument_bytes;
+    fits = fits && size <= layout::kArgumentBytes - header.counts.argument_bytes;
     if (!fits) continue;
-    std::memcpy(header.arguments + header.argument_bytes, *arguments, size);
-    header.argument_bytes += static_cast<std::uint32_t>(size);
+    std::memcpy(header.arguments + header.counts.argument_bytes, *arguments, size);
+    header.counts.argument_bytes += static_cast<std::uint32_t>(size);
   }
 }
 
@@ -72,17 +72,17 @@ int LiveFile::describe(const ProcessDescription& process) noexcept {
                  (process.forked ? layout::kFlagForked : 0);
   header.geometry.cell_units = layout::cell_units(process.event_count - (process.has_realtime ? 1 : 0));
   header.pid = process.pid;
-  header.start_ns = process.start_ns;
-  header.start_realtime_ns = process.start_realtime_ns;
+  header.clocks.start_ns = process.start_ns;
+  header.clocks.start_realtime_ns = process.start_realtime_ns;
   header.key = process.key;
-  header.heartbeat_ns = process.start_ns;
+  header.clocks.heartbeat_ns = process.start_ns;
   for (std::size_t i = 0; i < process.event_count; ++i) {
     copy_text(header.events[i].name, process.events[i].name);
     copy_text(header.events[i].unit, process.events[i].unit);
     header.events[i].period = process.events[i].period;
   }
-  copy_text(header.host, process.host);
-  copy_text(header.run_id, process.run_id);
+  copy_text(header.names.host, process.host);
+  copy_text(header.names.run_id, process.run_id);
   copy_text(header.program, process.program);
   copy_text(header.directory, process.directory);
   copy_arguments(header, process.arguments);
@@ -112,7 +112,7 @@ int LiveFile::create(const char* path, const ProcessDescription& process) noexce
   copy_due_ns_ = 0;
   passing_failures.store(0, std::memory_order_relaxed);
   header_->file_bytes = file_.size();
-  header_->sum = layout::header_sum(*header_);
+  header_->checksum.sum = layout::header_sum(*header_);
   // Stored as one word, last: a header without magic is not a measurement yet.
   std::uint64_t magic = 0;
   std::memcpy(&magic, layout::kLiveMagic, sizeof magic);
@@ -146,7 +146,7 @@ ThreadTree* LiveFile::add_thread(std::uint64_t tid, bool main, cct::FrameKey sta
     if (ThreadTree* shared = trees_.take_over(tid, start_routine, start_ns, 0)) return shared;
   }
   if (again) trees_.want_spares();
-  if (!again) layout::count_field(*header_, header_->threads_lost);
+  if (!again) layout::count_field(*header_, header_->counts.threads_lost);
   return nullptr;
 }
 
@@ -158,7 +158,7 @@ std::uint32_t LiveFile::module(std::uint64_t load_address, const char* path, con
                                std::size_t build_id_size, unsigned flags) noexcept {
   if (!open()) return cct::kNoModule;
   const std::uint32_t index = modules_.find_or_add(load_address, path, build_id, build_id_size, flags);
-  if (index == cct::kNoModule) layout::count_field(*header_, header_->modules_lost);
+  if (index == cct::kNoModule) layout::count_field(*header_, header_->counts.modules_lost);
   return index;
 }
 
@@ -166,18 +166,19 @@ void LiveFile::set_rank(std::int32_t rank, std::uint32_t world_size, const char*
                         bool whole) noexcept {
   if (!open()) return;
   Header& header = *header_;
-  layout::set_field(header, header.rank, rank);
-  layout::set_field(header, header.world_size, world_size);
-  layout::set_bytes(header, header.run_id, sizeof header.run_id,
-                    [&] { copy_text(header.run_id, run_id_hex); });
-  layout::set_bytes(header, header.mpi, sizeof header.mpi, [&] { copy_text(header.mpi, mpi); });
+  layout::set_field(header, header.world.rank, rank);
+  layout::set_field(header, header.world.size, world_size);
+  layout::set_bytes(header, header.names.run_id, sizeof header.names.run_id,
+                    [&] { copy_text(header.names.run_id, run_id_hex); });
+  layout::set_bytes(header, header.names.mpi, sizeof header.names.mpi,
+                    [&] { copy_text(header.names.mpi, mpi); });
   if (whole) layout::set_field(header, header.flags, header.flags | layout::kFlagWholeWorld);
-  layout::set_field(header, header.rank_set, std::uint32_t{1});
+  layout::set_field(header, header.world.rank_set, std::uint32_t{1});
 }
 
 void LiveFile::note(const char* text) noexcept {
   if (!open()) return;
-  const std::uint32_t index = layout::count_field(*header_, header_->notes);
+  const std::uint32_t index = layout::count_field(*header_, header_->counts.notes);
   if (index >= layout::kMaxNotes) return;
   layout::Note& note = header_->note[index];
   copy_text(note.text, text);
@@ -219,7 +220,7 @@ calls::Calls* LiveFile::add_calls() noexcept {
 
 int LiveFile::maintain(std::uint64_t now_ns) noexcept {
   if (!open()) return 0;
-  layout::set_field(*header_, header_->heartbeat_ns, now_ns);
+  layout::set_field(*header_, header_->clocks.heartbeat_ns, now_ns);
   int error = modules_.maintain(file_);
   modules_.stat_new();
   if (const int failed = trees_.maintain(file_); failed != 0) error = failed;
@@ -251,7 +252,7 @@ int LiveFile::rename(const char* new_path) noexcept {
 void LiveFile::resume() noexcept {
   if (!open()) return;
   layout::set_field(*header_, header_->end_reason, static_cast<std::uint32_t>(EndReason::running));
-  layout::set_field(*header_, header_->end_ns, std::uint64_t{0});
+  layout::set_field(*header_, header_->clocks.end_ns, std::uint64_t{0});
 }
 
 void LiveFile::release() noexcept {

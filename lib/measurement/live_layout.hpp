@@ -60,6 +60,43 @@ struct Stops {
   std::uint64_t since;  // of the present stop, 0 while sampling goes on
 };
 
+/// When the process ran; CLOCK_MONOTONIC but where it says otherwise.
+struct Clocks {
+  std::uint64_t start_ns;
+  std::int64_t start_realtime_ns;  // CLOCK_REALTIME at start_ns
+  std::uint64_t end_ns;            // 0: it runs, or was killed
+  std::uint64_t heartbeat_ns;
+};
+
+/// The place in MPI_COMM_WORLD.
+struct World {
+  std::int32_t rank;
+  std::uint32_t rank_set;
+  std::uint32_t size;
+};
+
+/// How many there are, and how many found no room.
+struct Counts {
+  std::uint32_t threads_lost;
+  std::uint32_t notes;
+  std::uint32_t argument_bytes;
+  std::uint32_t argument_count;
+  std::uint32_t modules_lost;
+};
+
+/// Of the header, by header_sum.hpp.
+struct HeaderChecksum {
+  std::uint64_t sum;            // of all words but the magic, these and the notes
+  std::uint32_t changes_begun;  // of words that the sum is of: while these differ, it need not be right
+  std::uint32_t changes_done;
+};
+
+struct Names {
+  char host[256];
+  char run_id[64];
+  char mpi[256];
+};
+
 /// Granule 0 of the file.
 struct Header {
   char magic[8];
@@ -69,33 +106,20 @@ struct Header {
   std::uint32_t flags;
   std::uint32_t end_reason;
   std::uint64_t pid;
-  std::uint64_t start_ns;
-  std::int64_t start_realtime_ns;
-  std::uint64_t end_ns;
-  std::uint64_t heartbeat_ns;
-  std::int32_t rank;
-  std::uint32_t rank_set;
-  std::uint32_t world_size;
-  std::uint32_t threads_lost;
-  std::uint32_t notes;
-  std::uint32_t argument_bytes;
-  std::uint32_t argument_count;
-  std::uint32_t modules_lost;
+  Clocks clocks;
+  World world;
+  Counts counts;
   Stops stops;
-  std::uint64_t iterations;     // that the program marked
-  std::uint64_t key;            // drawn at random for this file and its trace
-  std::uint64_t sum;            // of all other words but the magic, the changes and the notes: checksum.hpp
-  std::uint32_t changes_begun;  // of words that the sum is of: while these differ, it need not be right
-  std::uint32_t changes_done;
+  std::uint64_t iterations;  // that the program marked
+  std::uint64_t key;         // drawn at random for this file and its trace
+  HeaderChecksum checksum;
   std::uint64_t file_bytes;    // how large the file was when this was stored
   std::uint32_t threads;       // arenas of threads that are in use
   std::uint32_t samples_lost;  // of threads that found no room
   std::byte unused1[512 - 176];
   EventField events[kMaxEvents + 1];
   std::byte unused2[2048 - 512 - sizeof(EventField) * (kMaxEvents + 1)];
-  char host[256];
-  char run_id[64];
-  char mpi[256];
+  Names names;
   HostLoad host_load;
   std::byte unused3[4096 - 2624 - sizeof(HostLoad)];
   char program[kMaxPath];
@@ -104,11 +128,12 @@ struct Header {
   char arguments[kArgumentBytes];
 };
 static_assert(sizeof(Header) == kGranule);
-static_assert(offsetof(Header, end_reason) == 36 && offsetof(Header, modules_lost) == 108);
-static_assert(offsetof(Header, events) == 512 && offsetof(Header, host) == 2048);
+static_assert(offsetof(Header, end_reason) == 36 && offsetof(Header, clocks) == 48);
+static_assert(offsetof(Header, world) == 80 && offsetof(Header, counts.modules_lost) == 108);
+static_assert(offsetof(Header, events) == 512 && offsetof(Header, names) == 2048);
 static_assert(offsetof(Header, program) == 4096 && offsetof(Header, note) == 12288);
 static_assert(offsetof(Header, arguments) == 20480);
-static_assert(offsetof(Header, sum) == 144 && offsetof(Header, threads) == 168);
+static_assert(offsetof(Header, checksum) == 144 && offsetof(Header, threads) == 168);
 static_assert(offsetof(Header, host_load) == 2624);
 
 /// The clock of waits at `time`: CLOCK_MONOTONIC that stands still while sampling is stopped.

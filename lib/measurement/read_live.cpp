@@ -216,7 +216,8 @@ void TreeReader::read_cell(NodeIndex unit, NodeIndex at) {
 bool changes(const InputFile& file, const Header& header) {
   Header now{};
   file.copy(0, reinterpret_cast<std::byte*>(&now), sizeof now);
-  return now.changes_begun != header.changes_begun || now.sum != header.sum;
+  return now.checksum.changes_begun != header.checksum.changes_begun ||
+         now.checksum.sum != header.checksum.sum;
 }
 
 /// Read again where a thread is just changing it, which takes nanoseconds. A process that was killed just
@@ -227,8 +228,8 @@ Header read_checked_header(const InputFile& file) {
   for (int i = 0; i < kAttempts; ++i) {
     file.copy(0, reinterpret_cast<std::byte*>(&header), sizeof header);
     check_version(file.path(), header.version, layout::kLiveVersion, layout::kLiveVersion);
-    if (header.sum == layout::header_sum(header)) break;
-    if (header.changes_begun == header.changes_done && !changes(file, header))
+    if (header.checksum.sum == layout::header_sum(header)) break;
+    if (header.checksum.changes_begun == header.checksum.changes_done && !changes(file, header))
       throw damaged(file.path(), "its header does not match its checksum");
   }
   return header;
@@ -252,7 +253,7 @@ Header read_header(const InputFile& file) {
 /// Returns how many are lost: those that found no room, and one that was being written when the process
 /// ended.
 std::uint64_t read_notes(const InputFile& file, const Header& header, ProcessInfo& process) {
-  const auto notes = std::min<std::uint32_t>(header.notes, layout::kMaxNotes);
+  const auto notes = std::min<std::uint32_t>(header.counts.notes, layout::kMaxNotes);
   for (std::uint32_t i = 0; i < notes; ++i) {
     const layout::Note& note = header.note[i];
     if (note.checksum == 0) continue;
@@ -260,22 +261,22 @@ std::uint64_t read_notes(const InputFile& file, const Header& header, ProcessInf
       throw damaged(file.path(), "a note does not match its checksum");
     process.notes.push_back(text(note.text));
   }
-  return header.notes - process.notes.size();
+  return header.counts.notes - process.notes.size();
 }
 
 ProcessInfo process_of(const InputFile& file, const Header& header) {
   ProcessInfo process;
-  process.host = text(header.host);
+  process.host = text(header.names.host);
   process.pid = header.pid;
-  if (header.rank_set != 0) process.rank = header.rank;
-  process.world_size = header.world_size;
-  process.run_id = text(header.run_id);
-  process.mpi = text(header.mpi);
+  if (header.world.rank_set != 0) process.rank = header.world.rank;
+  process.world_size = header.world.size;
+  process.run_id = text(header.names.run_id);
+  process.mpi = text(header.names.mpi);
   process.program = text(header.program);
   process.directory = text(header.directory);
-  process.start_ns = header.start_ns;
-  process.end_ns = header.end_ns != 0 ? header.end_ns : header.heartbeat_ns;
-  process.start_realtime_ns = header.start_realtime_ns;
+  process.start_ns = header.clocks.start_ns;
+  process.end_ns = header.clocks.end_ns != 0 ? header.clocks.end_ns : header.clocks.heartbeat_ns;
+  process.start_realtime_ns = header.clocks.start_realtime_ns;
   process.end = end_reason(header.end_reason);
   process.has_realtime = (header.flags & layout::kFlagRealtime) != 0;
   process.traced = (header.flags & layout::kFlagTraced) != 0;
@@ -290,18 +291,18 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
   process.samples_lost = header.samples_lost;
   if (header.host_load.known()) process.host_load = header.host_load;
   const char* at = header.arguments;
-  const char* const end = at + std::min<std::size_t>(header.argument_bytes, layout::kArgumentBytes);
+  const char* const end = at + std::min<std::size_t>(header.counts.argument_bytes, layout::kArgumentBytes);
   while (at != end) {
     const char* const stop = std::find(at, end, '\0');
     process.arguments.emplace_back(at, stop);
     at = stop == end ? end : stop + 1;
   }
   const std::uint64_t notes_lost = read_notes(file, header, process);
-  const auto arguments = std::min<std::size_t>(process.arguments.size(), header.argument_count);
-  note_losses(process, {.threads = header.threads_lost,
+  const auto arguments = std::min<std::size_t>(process.arguments.size(), header.counts.argument_count);
+  note_losses(process, {.threads = header.counts.threads_lost,
                         .notes = notes_lost,
-                        .modules = header.modules_lost,
-                        .arguments = header.argument_count - arguments});
+                        .modules = header.counts.modules_lost,
+                        .arguments = header.counts.argument_count - arguments});
   return process;
 }
 

@@ -137,7 +137,7 @@ PublishedCalls read_published_calls(const std::string& path, std::size_t modules
   file.copy(0, reinterpret_cast<std::byte*>(header.get()), sizeof *header);
   if (std::memcmp(header->magic, layout::kLiveMagic, sizeof header->magic) != 0) return result;
   result = CallReader(file, find_blocks(file), modules).read();
-  result.heartbeat_ns = header->heartbeat_ns;
+  result.heartbeat_ns = header->clocks.heartbeat_ns;
   return result;
 }
 

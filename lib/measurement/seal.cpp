@@ -413,18 +413,18 @@ void Sealer::write_modules() noexcept {
 
 void Sealer::write_process() noexcept {
   out_.begin_section(SectionType::process, 0);
-  text(header_.host);
+  text(header_.names.host);
   out_.varint(header_.pid);
-  out_.byte(header_.rank_set);
-  out_.zigzag(header_.rank);
-  out_.varint(header_.world_size);
-  text(header_.run_id);
-  text(header_.mpi);
+  out_.byte(header_.world.rank_set);
+  out_.zigzag(header_.world.rank);
+  out_.varint(header_.world.size);
+  text(header_.names.run_id);
+  text(header_.names.mpi);
   text(header_.program);
   text(header_.directory);
-  out_.varint(header_.start_ns);
+  out_.varint(header_.clocks.start_ns);
   out_.varint(end_ns_);
-  out_.zigzag(header_.start_realtime_ns);
+  out_.zigzag(header_.clocks.start_realtime_ns);
   out_.byte(load(header_.end_reason));
   out_.byte(header_.flags);
   out_.varint(header_.event_count);
@@ -434,7 +434,7 @@ void Sealer::write_process() noexcept {
     out_.varint(header_.events[i].period);
   }
   std::uint32_t arguments = 0;
-  for (std::uint32_t i = 0; i < header_.argument_bytes; ++i)
+  for (std::uint32_t i = 0; i < header_.counts.argument_bytes; ++i)
     arguments += header_.arguments[i] == '\0' ? 1 : 0;
   out_.varint(arguments);
   const char* argument = header_.arguments;
@@ -443,14 +443,14 @@ void Sealer::write_process() noexcept {
     out_.string(argument, size);
     argument += size + 1;
   }
-  const std::uint32_t all_notes = load(header_.notes);
+  const std::uint32_t all_notes = load(header_.counts.notes);
   const auto notes = std::min<std::uint32_t>(all_notes, layout::kMaxNotes);
   out_.varint(notes);
   for (std::uint32_t i = 0; i < notes; ++i) text(header_.note[i].text);
-  out_.varint(header_.threads_lost);
+  out_.varint(header_.counts.threads_lost);
   out_.varint(all_notes - notes);
-  out_.varint(header_.modules_lost);
-  out_.varint(header_.argument_count - arguments);
+  out_.varint(header_.counts.modules_lost);
+  out_.varint(header_.counts.argument_count - arguments);
   out_.varint(load(header_.iterations));
   out_.varint(header_.key);
   const HostLoad& host = header_.host_load;
@@ -528,7 +528,7 @@ int LiveFile::replace_by_sealed(std::uint64_t end_ns, bool unused) noexcept {
 int LiveFile::seal(EndReason reason, std::uint64_t end_ns, bool unused) noexcept {
   if (!open()) return EBADF;
   if (sealing_.exchange(true, std::memory_order_acq_rel)) return EALREADY;
-  layout::set_field(*header_, header_->end_ns, end_ns);
+  layout::set_field(*header_, header_->clocks.end_ns, end_ns);
   layout::set_field(*header_, header_->end_reason, static_cast<std::uint32_t>(reason));
   int error = 0;
   if (reason != EndReason::exec) {

@@ -104,10 +104,6 @@ class ThreadRecords {
   /// MeasurementError where the file is damaged.
   bool next(Record& record);
 
-  /// Records whose node the measurement does not have (a process that was killed while its file was copied):
-  /// they count as the root's.
-  [[nodiscard]] std::uint64_t unknown_nodes() const { return unknown_nodes_; }
-
  private:
   bool next_block();
   void read_sample(unsigned lead, Record& record);
@@ -129,7 +125,6 @@ class ThreadRecords {
   const ProcessTrace::Thread& thread_;
   std::vector<std::uint32_t> nodes_;  // by unit
   std::size_t next_block_ = 0;
-  std::uint64_t unknown_nodes_ = 0;
   std::unique_ptr<unsigned char[]> buffer_;
   const unsigned char* at_ = nullptr;
   const unsigned char* end_ = nullptr;

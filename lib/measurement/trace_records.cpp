@@ -59,8 +59,7 @@ inline Context ThreadRecords::context() {
 inline std::uint32_t ThreadRecords::node_of(std::uint32_t unit) {
   if (nodes_.empty()) return unit;
   if (unit < nodes_.size() && nodes_[unit] != kNoNodeIndex) return nodes_[unit];
-  ++unknown_nodes_;
-  return 0;
+  return 0;  // the process was killed while its file was copied
 }
 
 bool ThreadRecords::next_block() {

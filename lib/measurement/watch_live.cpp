@@ -81,24 +81,24 @@ bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
   const auto key = start.word<std::uint64_t>(offsetof(Header, key));
   if (!host_.empty() && key != process_.key) return false;  // another process's by now
   process_.rank.reset();
-  if (start.word<std::uint32_t>(offsetof(Header, rank_set)) != 0)
-    process_.rank = start.word<std::int32_t>(offsetof(Header, rank));
-  process_.world_size = start.word<std::uint32_t>(offsetof(Header, world_size));
+  const auto world = start.word<layout::World>(offsetof(Header, world));
+  if (world.rank_set != 0) process_.rank = world.rank;
+  process_.world_size = world.size;
   if (process_.world_size > kMaxRanks || (process_.rank && *process_.rank < 0))
     throw damaged(file.path(), "its rank is none");
   process_.key = key;
   process_.pid = start.word<std::uint64_t>(offsetof(Header, pid));
-  process_.start_ns = start.word<std::uint64_t>(offsetof(Header, start_ns));
-  process_.start_realtime_ns = start.word<std::int64_t>(offsetof(Header, start_realtime_ns));
-  process_.heartbeat_ns = start.word<std::uint64_t>(offsetof(Header, heartbeat_ns));
+  const auto clocks = start.word<layout::Clocks>(offsetof(Header, clocks));
+  process_.start_ns = clocks.start_ns;
+  process_.start_realtime_ns = clocks.start_realtime_ns;
+  process_.heartbeat_ns = clocks.heartbeat_ns;
   process_.iterations = start.word<std::uint64_t>(offsetof(Header, iterations));
   const auto flags = start.word<std::uint32_t>(offsetof(Header, flags));
   process_.forked = (flags & layout::kFlagForked) != 0;
   process_.end = end_reason(start.word<std::uint32_t>(offsetof(Header, end_reason)));
-  const auto end_ns = start.word<std::uint64_t>(offsetof(Header, end_ns));
   const bool mapped = (flags & layout::kFlagCopied) == 0;
   const bool fresh = here_ns >= process_.heartbeat_ns && here_ns - process_.heartbeat_ns < kFresh;
-  process_.now_ns = end_ns != 0 ? end_ns : mapped && fresh ? here_ns : process_.heartbeat_ns;
+  process_.now_ns = clocks.end_ns != 0 ? clocks.end_ns : mapped && fresh ? here_ns : process_.heartbeat_ns;
   const std::uint64_t lived = process_.now_ns - std::min(process_.start_ns, process_.now_ns);
   most_gained_ns_ = static_cast<std::int64_t>(std::min(lived, kMostGained - kLate) + kLate);
   HostLoad load;

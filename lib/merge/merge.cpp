@@ -12,7 +12,6 @@
 #include "merge/input/lost_files.hpp"
 #include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
-#include "merge/time_lines_of.hpp"
 #include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_analyses.hpp"
 #include "merge/timelines/time_lines.hpp"

@@ -6,10 +6,15 @@
 #include "merge/options.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace culprit::merge {
+
+struct Attribution;
+struct Shape;
+struct TimeLines;
 
 /// What happened, for the tool's messages and exit status. On every rank.
 struct Outcome {
@@ -28,5 +33,14 @@ struct Outcome {
 /// writes the database; the same bytes for any number of ranks. Throws std::runtime_error (message "what:
 /// file: why (what to do)") on every rank if nothing can be written.
 Outcome merge(exchange::Communicator& comm, const Options& options, const Progress& progress);
+
+/// What is made of a measurement's time lines. The attribution is rank 0's.
+using UseTimeLines = std::function<void(const Attribution&, const Shape&, TimeLines&)>;
+
+/// Collective: reads of the measurement `options.measurement` what call paths it has, and calls `use` with
+/// the time lines of this rank, as merge() reads them; again where files were lost meanwhile. Writes nothing.
+/// Throws as merge() does.
+void read_time_lines(exchange::Communicator& comm, const Options& options, const Progress& progress,
+                     const UseTimeLines& use);
 
 }  // namespace culprit::merge

@@ -1,25 +1,9 @@
-// How a process is looked at without harm.
-//
-// PTRACE_SEIZE stops nothing and sends nothing. If this program dies, the kernel lets all threads go.
-//
-// PTRACE_INTERRUPT makes a thread stop at its way out of the kernel. Registers and the used part of the stack
-// are copied, and the thread goes on. Files are opened and stacks are walked later. Few threads need more
-// than the copy (walk.cpp): these are walked while they are stopped, when what walking needs has been read.
-//
-// A thread may stop because a signal arrives first. It gets this signal when it is let go. To look at its
-// state WNOWAIT is needed: waiting in the usual way takes the signal out of the kernel, and if this program
-// were killed then, the signal would be lost. A thread that SIGSTOP has stopped stays stopped: the kernel
-// remembers.
-//
-// Sleeping system calls go on by themselves, but for some that the kernel ends with EINTR (may_restart):
-// their result is changed so that the kernel begins them again. Signals that a program ignores end them too:
-// to a thread that is traced the kernel delivers these.
-//
-// A thread other than the main one that executes a program (exec) gets the process's number, and stays traced
-// under it. Then no memory is left to read: the next look sees the new program.
-//
-// A thread that does not stop in time, since it waits for a disk, say, is let go when it does; at the latest
-// when the calling thread of this program ends.
+// How a process is looked at without harm. PTRACE_SEIZE stops nothing and sends nothing; if this program
+// dies, the kernel lets all threads go. PTRACE_INTERRUPT makes a thread stop at its way out of the kernel.
+// Registers and the used part of the stack are copied, and the thread goes on. Files are opened and stacks
+// are walked later. Few threads need more than the copy (walk.cpp): these are walked while they are stopped,
+// when what walking needs has been read. A thread that a signal stops first gets it when it is let go, and
+// one that SIGSTOP has stopped stays stopped: the kernel remembers.
 #include "stacks/held_threads.hpp"
 
 #include "stacks/processes.hpp"
@@ -87,8 +71,9 @@ bool may_restart(std::uint64_t call) {
   return std::ranges::find(kCalls, static_cast<std::int64_t>(call)) != kCalls.end();
 }
 
-/// The kernel has ended a system call on our account: it is to begin again, unless a handler of a signal runs
-/// first. A call with a time limit waits for that time again.
+/// Sleeping system calls go on by themselves, but for some that the kernel ends with EINTR on our account,
+/// also for signals that the program ignores: to a thread that is traced it delivers these. Such a call is to
+/// begin again, unless a handler of a signal runs first. One with a time limit waits for that time again.
 void restart_call(pid_t tid, const user_regs_struct& registers) {
   constexpr long kRestartWithoutHandler = 514;  // ERESTARTNOHAND, which no header of user space has
   if (machine::stopped_result(registers) != -EINTR || !may_restart(machine::stopped_call(registers))) return;
@@ -190,6 +175,8 @@ void DeadThreads::run() {
   }
 }
 
+/// WNOWAIT leaves the signal in the kernel that a thread has stopped for: taken out, it would be lost if this
+/// program were killed now.
 Holder::Answer Holder::answer_of(pid_t tid, int& status) {
   siginfo_t info{};
   const int options = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
@@ -280,8 +267,9 @@ bool Holder::copy(Asked& asked, AddressSpace& memory, Held& held) {
   return true;
 }
 
-/// Threads that are gone may have become the process's main thread. It is asked to stop again, as nobody else
-/// would let it go.
+/// A thread other than the main one that executes a program gets the process's number, and stays traced under
+/// it: threads that are gone may have become the main thread. It is asked to stop again, as nobody else would
+/// let it go. No memory is left to read: the next look sees the new program.
 void Holder::keep_executed(pid_t pid, std::span<const Asked> asked) {
   const bool gone =
       std::ranges::any_of(asked, [&](const Asked& each) { return each.gone && each.tid != pid; });
@@ -290,6 +278,8 @@ void Holder::keep_executed(pid_t pid, std::span<const Asked> asked) {
     late_.push_back({.pid = pid, .tid = pid, .runs_ns = now_ns()});
 }
 
+/// Threads that do not stop in time, since they wait for a disk, say, are let go when they do; at the latest
+/// when the calling thread of this program ends.
 void Holder::give_up(std::span<const Asked> asked, Held& held) {
   for (const Asked& each : asked) {
     if (each.done) continue;

@@ -3,7 +3,7 @@
 // (24) and the table's address (4096), and reads entries until one is no instruction of the procedure.
 #include "structure/jump_tables.hpp"
 
-#include "structure/aarch64/code.hpp"
+#include "structure/aarch64_code.hpp"
 
 #include <algorithm>
 #include <cstring>

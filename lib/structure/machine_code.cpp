@@ -2,7 +2,7 @@
 // each.
 #include "structure/machine_code.hpp"
 
-#include "structure/aarch64/code.hpp"
+#include "structure/aarch64_code.hpp"
 
 #include <algorithm>
 

@@ -18,7 +18,7 @@ struct DetailedInstruction {
   std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands{};
 };
 
-/// Decodes x86-64; of aarch64, control flow alone (aarch64/code.hpp).
+/// Decodes x86-64; of aarch64, control flow alone (aarch64_code.hpp).
 class Decoder {
  public:
   explicit Decoder(const Module& module);

@@ -1,6 +1,6 @@
 #include "structure/plt.hpp"
 
-#include "structure/aarch64/code.hpp"
+#include "structure/aarch64_code.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -64,6 +64,10 @@ bool Path::serves(std::size_t fresh) const noexcept {
   return inner >= 2 * Steps::kReach && inner <= (inside ? kMostInner : total);
 }
 
+/// Where the gap ends decides how many different paths there are: of a recursion to changing depths, with
+/// calls of changing depth at its bottom, all should have one place. So a frame of the recursion is chosen
+/// that is the same in all of them, the one with the lowest address, and as many frames are shown outside of
+/// its innermost occurrence as it takes to show the same number of them each time.
 std::size_t Path::innermost_shown() const noexcept {
   const Frame* frames = frames_ + first_;
   constexpr std::size_t kReach = Steps::kReach;

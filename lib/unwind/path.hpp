@@ -13,18 +13,7 @@
 // walk is kept with all of these: each frame's registers with a mask of those that matter, and the addresses
 // and values of all slots that matter. When a new walk arrives at a remembered frame with the same pc, sp and
 // registers that matter, and every slot from there outwards still holds its value, then the rest of the walk
-// would be the same, and is reused unread.
-//
-// Of a path deeper than kMaxDepth the outermost and the innermost frames are shown. Between them lies a gap,
-// of which every this many frames one is remembered, a milestone, so that later walks need not come by all of
-// it: a walk that arrives at a milestone is spliced there where the milestones from there outwards and all
-// slots of the outermost frames hold. What lies between two milestones is not verified; nor is it shown.
-//
-// Where the gap ends decides how many different paths there are: of a recursion to changing depths, with
-// calls of changing depth at its bottom, all should have one place. So a frame of the recursion is chosen
-// that is the same in all of them (of those kReach to 2 * kReach frames out, the one with the lowest
-// address), and as many frames are shown outside of its innermost occurrence as it takes to show the same
-// number of them each time.
+// would be the same, and is reused unread (docs/algorithms.md 14).
 namespace culprit::unwind {
 
 /// What a walk found out about one frame on its way.
@@ -44,7 +33,11 @@ struct Step {
 };
 
 /// The steps of a walk that is under way, in bounded room: the first and the last of them, and milestones of
-/// those between. Lives in zeroed memory.
+/// those between. Of a path deeper than kMaxDepth the outermost and the innermost frames are shown. Of the
+/// gap between them every kStride-th frame is remembered, a milestone, so that later walks need not come by
+/// all of it: a walk that arrives at a milestone is spliced there where the milestones from there outwards
+/// and all slots of the outermost frames hold. What lies between two milestones is not verified; nor is it
+/// shown. Lives in zeroed memory.
 class Steps {
  public:
   /// Deepest path that is shown whole.

@@ -86,9 +86,6 @@ class Walker {
   /// What the last walk depends on.
   [[nodiscard]] Path::Dependence dependence() const noexcept { return path_.dependence(); }
 
-  /// Forgets the last path, so that the next walk is fresh throughout (the caller's tree has changed, say).
-  void forget_path() noexcept { path_.clear(); }
-
   /// Modules were unloaded: forget rules and the last path (any thread; takes effect at the next walk).
   void invalidate() noexcept { __atomic_store_n(&invalidated_, std::uint32_t{1}, __ATOMIC_RELEASE); }
 

@@ -1,3 +1,9 @@
+// Two runs compared (docs/algorithms.md 17). Scopes are matched (matching.hpp);
+// each has the sums of those it stands for. Inclusive figures are added up along the matched tree, so that
+// changes add up, too. A formula is evaluated on the figures that its operands have at the scope. What a
+// scope loses in the second run is its figure beyond the ideal: that of the first run, over more ranks. Which
+// scaling two runs show is decided by their work, summed over all ranks: has it stayed, or grown with the
+// ranks? Cost: that of the two folded trees and of their matching.
 #include "views/difference.hpp"
 
 #include "views/derived.hpp"

@@ -2,6 +2,8 @@
 #include "views/flat.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace culprit::views {
 namespace {
@@ -10,6 +12,30 @@ using database::ContextId;
 using database::ContextKind;
 using database::FlatId;
 using database::kNone;
+
+/// The contexts inside a flat scope that no other context inside it encloses: its outermost (exposed)
+/// instances (docs/algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
+/// inclusive values of what is listed add up to at most the total.
+std::vector<ContextId> outermost_instances(const database::Contents& experiment, FlatId scope) {
+  constexpr std::size_t kBits = 64;
+  // A module's may be all contexts: marking them is much faster than sorting.
+  std::vector<std::uint64_t> inside(experiment.contexts.size() / kBits + 1);
+  for (const ContextId context : experiment.flat_instances.between(scope, experiment.flat[scope].end)) {
+    inside[context / kBits] |= std::uint64_t{1} << (context % kBits);
+  }
+  std::vector<ContextId> outermost;
+  for (std::size_t at = 0; at < experiment.contexts.size();) {
+    const std::uint64_t rest = inside[at / kBits] >> (at % kBits);
+    if (rest == 0) {
+      at = (at / kBits + 1) * kBits;
+      continue;
+    }
+    at += static_cast<std::size_t>(std::countr_zero(rest));
+    outermost.push_back(static_cast<ContextId>(at));
+    at = experiment.contexts[at].end;
+  }
+  return outermost;
+}
 
 }  // namespace
 

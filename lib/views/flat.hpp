@@ -1,6 +1,5 @@
 #pragma once
 
-#include "views/outermost.hpp"
 #include "views/view.hpp"
 
 #include <memory>

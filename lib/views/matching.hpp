@@ -16,17 +16,12 @@ struct MatchedScope {
 };
 
 /// Matches two trees from the root downwards; every scope of either tree is in exactly one result. Scopes
-/// below matched ones correspond, in this order of preference, when
-/// - name, file and load module (both without directories) are the same; inlined or not does not matter, and
-///   neither do versions of libraries or the program's own file name;
-/// - the name is the same, or the name without parameters and template arguments;
-/// - they are loops of their procedure's file, or of the same one: aligned in their order, by what they
-/// contain and by their line relative
-///   to their procedure, so that lines may shift;
-/// - one of them lies below up to kLevelsSkipped levels that the other run does not have: inlined procedures
-///   and loops, or procedures of which it makes up most; such a level keeps only its remaining costs;
-/// - they are procedures of different names that contain much the same: renamed.
-/// Deterministic. Parents come before children.
+/// below matched ones correspond, in this order of preference (docs/algorithms.md 17), when name, file and
+/// load module are the same, whatever their directories and versions, inlined or not; when the name is, or
+/// the name without parameters and template arguments; when they are loops of one file, by what they contain
+/// and where in their procedure they lie; when one lies below up to kLevelsSkipped levels that the other run
+/// does not have, which keep only their remaining costs; or when they are procedures that contain much the
+/// same. Deterministic. Parents come before children.
 std::vector<MatchedScope> match(const FoldedTree& a, const FoldedTree& b);
 
 /// How many levels of scopes that only one run has are looked through.

@@ -3,7 +3,6 @@
 #include "views/selection.hpp"
 
 #include "database/exclusive.hpp"
-#include "views/outermost.hpp"
 
 #include <algorithm>
 #include <map>
@@ -36,6 +35,29 @@ void spread(const database::Contents& experiment, ContextId context, std::uint64
   if (owners.procedure != kNone) contexts.exclusive[owners.procedure] += value;
   database::visit_exclusive_flat(experiment.contexts, experiment.flat, context,
                                  [&](FlatId scope) { flat.exclusive[scope] += value; });
+}
+
+/// Calls visit(context, scope) for every outermost context of every flat scope, contexts ascending.
+template <class Visit>
+void visit_outermost(const database::Contents& experiment, Visit visit) {
+  std::vector<std::uint32_t> open(experiment.flat.size(), 0);
+  std::vector<ContextId> path;
+  const auto each_scope = [&](ContextId context, auto action) {
+    for (FlatId scope = experiment.contexts[context].flat; scope != kNone;
+         scope = experiment.flat[scope].parent) {
+      action(scope);
+    }
+  };
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    while (!path.empty() && experiment.contexts[path.back()].end <= context) {
+      each_scope(path.back(), [&](FlatId scope) { --open[scope]; });
+      path.pop_back();
+    }
+    each_scope(context, [&](FlatId scope) {
+      if (open[scope]++ == 0) visit(context, scope);
+    });
+    path.push_back(context);
+  }
 }
 
 void add_up(const database::Contents& experiment, ThreadValues& contexts, ThreadValues& flat) {

@@ -80,7 +80,7 @@ Bytes join_sealed(Parts parts) {
 
 // A live measurement. The parts have fixed sizes: what lies where does not shift when one of them changes.
 
-constexpr std::size_t kHead = offsetof(layout::Header, mpi) + sizeof(layout::Header::mpi);
+constexpr std::size_t kHead = offsetof(layout::Header, names) + sizeof(layout::Names);
 constexpr std::size_t kStart = 1536;    // of each granule
 constexpr std::size_t kRecords = 2048;  // and of those where modules' records begin
 constexpr std::size_t kPiece = kStart + kRecords;

@@ -67,7 +67,6 @@ void print(const char* path) {
       for (trace::Record record; records.next(record);) {
         if (record.kind != trace::RecordKind::reading) print_record(thread, record);
       }
-      if (records.unknown_nodes() != 0) std::printf(R"({"unknown": %)" PRIu64 "}\n", records.unknown_nodes());
     }
   }
 }

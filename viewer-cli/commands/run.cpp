@@ -3,7 +3,6 @@
 #include "commands/communication.hpp"
 #include "commands/critical_path.hpp"
 #include "commands/efficiency.hpp"
-#include "commands/export.hpp"
 #include "commands/list.hpp"
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
@@ -168,7 +167,6 @@ void run_on_trace(std::ostream& out, const Screen& screen, const database::Conte
   }
 }
 
-/// All but exports, some of which are no text.
 void run_text_command(std::ostream& out, const Screen& screen, const views::Source& source,
                       const Invocation& invocation, const views::Source* other) {
   switch (invocation.command) {
@@ -216,9 +214,9 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
           invocation.format, out, [&] { write_info(out, screen, source.experiment()); },
           [&] { return info_json(source.experiment()); });
       break;
-    case Command::exporting:
-    case Command::stuck:   // of a directory, not of a database
-    case Command::stacks:  // of processes
+    case Command::exporting:  // run_export.hpp
+    case Command::stuck:      // of a directory, not of a database
+    case Command::stacks:     // of processes
       break;
   }
 }
@@ -227,11 +225,6 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
 
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
                  const Invocation& invocation, const views::Source* other) {
-  if (invocation.command == Command::exporting) {
-    run_export(out, source, invocation);
-    out.flush();
-    return;
-  }
   print::TextStream text(out, screen.colour);
   try {
     run_text_command(text, screen, source, invocation, other);

@@ -9,8 +9,9 @@
 
 namespace culprit::viewer {
 
-/// Runs one command on an opened database and writes its whole output, all text of it by print/output.hpp;
-/// `other` is the second one, which diff needs. Throws UsageError, CommandError, or what the source throws.
+/// Runs one command but export on an opened database and writes its whole output, all text of it by
+/// print/output.hpp; `other` is the second one, which diff needs. Throws UsageError, CommandError, or what
+/// the source throws.
 void run_command(std::ostream& out, const Screen& screen, const views::Source& source,
                  const Invocation& invocation, const views::Source* other = nullptr);
 

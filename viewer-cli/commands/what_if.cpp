@@ -319,8 +319,13 @@ merge::WhatIfQuestion what_if_question(const views::Source& source, const Invoca
 }
 
 void write_what_if(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const Invocation& invocation, const merge::WhatIfAnswer& answer) {
-  Writer(out, screen, experiment, invocation, answer).write();
+                   const Invocation& invocation, const merge::WhatIfAnswer& answer,
+                   const merge::WhatIfAnswer* in_intervals) {
+  Writer writer(out, screen, experiment, invocation, answer);
+  writer.write();
+  if (in_intervals == nullptr) return;
+  const std::string note = note_on_intervals(writer, answer, *in_intervals);
+  if (!note.empty()) writer.paragraph(note);
 }
 
 Json what_if_json(const database::Contents& experiment, const merge::WhatIfAnswer& answer) {
@@ -361,13 +366,9 @@ void run_what_if(std::ostream& out, const Screen& screen, const views::Source& s
     case Format::csv:
       write_csv(out, experiment, changes_table(answer));
       break;
-    case Format::text: {
-      Writer writer(out, screen, experiment, invocation, answer);
-      writer.write();
-      const std::string note = compares ? note_on_intervals(writer, answer, answers.back()) : std::string();
-      if (!note.empty()) writer.paragraph(note);
+    case Format::text:
+      write_what_if(out, screen, experiment, invocation, answer, compares ? &answers.back() : nullptr);
       break;
-    }
   }
 }
 

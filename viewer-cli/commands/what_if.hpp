@@ -18,8 +18,11 @@ merge::Options what_if_options(const database::Contents& experiment, const std::
 /// The question of an invocation, in contexts of its database; throws UsageError or CommandError.
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation);
 
+/// `in_intervals`: the answer where each interval between MPI calls is balanced by itself; null: not asked
+/// for.
 void write_what_if(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const Invocation& invocation, const merge::WhatIfAnswer& answer);
+                   const Invocation& invocation, const merge::WhatIfAnswer& answer,
+                   const merge::WhatIfAnswer* in_intervals = nullptr);
 Json what_if_json(const database::Contents& experiment, const merge::WhatIfAnswer& answer);
 
 /// Replays the measurement that the database was made from, and writes what was asked for.

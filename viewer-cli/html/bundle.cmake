@@ -49,7 +49,7 @@ string(REPLACE "@STYLE_HASH@" "${style_hash}" page "${page}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
 file(WRITE ${TEMPLATE} "// Made by viewer-cli/html/bundle.cmake.
-#include \"commands/html/page_template.hpp\"
+#include \"commands/html/page.hpp\"
 
 std::string_view culprit::viewer::page_template() {
   static constexpr std::string_view kPage = R\"page(${page})page\";

@@ -2,8 +2,7 @@
 // offers to whoever defines ompt_start_tool. Of a team are told its begin and its end, when each thread
 // begins its part and waits, and which tasks it does meanwhile. Only what is used of the interface is
 // declared here.
-#include "runtime/interpose/ompt.hpp"
-
+#include "runtime/interpose/openmp.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/sampling/blame.hpp"
 #include "runtime/state/own_memory.hpp"

@@ -2,8 +2,8 @@
 // ours on each thread of the team, so that it is seen when each begins and ends; who is through idles in the
 // team until all are, and then around it until the next region. libomp, which has these entry points for
 // programs compiled by GCC, reports the same by itself (ompt.cpp).
-#include "runtime/interpose/ompt.hpp"
-#include "runtime/interpose/team_wait.hpp"
+#include "runtime/interpose/openmp.hpp"
+
 #include "runtime/modules/call_slots.hpp"
 #include "runtime/state/own_memory.hpp"
 

@@ -2,7 +2,7 @@
 // then. So each task function is replaced by one of ours that calls it, one for each function: what it is
 // given and how that is copied stay as they are. The functions of a program's tasks are few; those that find
 // no place are called as they are, and their threads seem to wait.
-#include "runtime/interpose/team_wait.hpp"
+#include "runtime/interpose/openmp.hpp"
 #include "runtime/modules/call_slots.hpp"
 
 #include <array>

@@ -10,7 +10,7 @@
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"
-#include "runtime/system/kernel_thread.hpp"
+#include "runtime/system/own_stack.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -13,7 +13,7 @@
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
-#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/own_stack.hpp"
 #include "runtime/system/system_calls.hpp"
 
 #include <cerrno>

@@ -22,7 +22,7 @@
 #include "runtime/state/process.hpp"
 #include "runtime/system/c_library.hpp"
 #include "runtime/system/clock.hpp"
-#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/own_stack.hpp"
 #include "runtime/system/system_calls.hpp"
 
 #include <cerrno>

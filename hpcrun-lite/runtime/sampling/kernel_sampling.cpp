@@ -17,6 +17,14 @@ std::uint64_t without_own(Thread* thread, std::uint64_t count) {
   return count - own;
 }
 
+/// Of the thread's kernel events.
+template <typename Change>
+void for_each_sampler(Thread* thread, Change change) {
+  for (std::size_t i = 0; i < process.events.count; ++i) {
+    if (process.events.events[i].source == EventSource::kernel) change(thread->events[i].kernel);
+  }
+}
+
 }  // namespace
 
 void start_kernel_events(Thread* thread) {
@@ -33,34 +41,23 @@ void start_kernel_events(Thread* thread) {
 }
 
 void pause_kernel_events(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.pause();
-  }
+  for_each_sampler(thread, [](KernelSampler& sampler) { sampler.pause(); });
 }
 
 void resume_kernel_events(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.resume();
-  }
+  for_each_sampler(thread, [](KernelSampler& sampler) { sampler.resume(); });
 }
 
 void stop_kernel_events(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.stop();
-  }
+  for_each_sampler(thread, [](KernelSampler& sampler) { sampler.stop(); });
 }
 
 void silence_kernel_events(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel) thread->events[i].kernel.silence();
-  }
+  for_each_sampler(thread, [](KernelSampler& sampler) { sampler.silence(); });
 }
 
 void rearm_kernel_events(Thread* thread) {
-  for (std::size_t i = 0; i < process.events.count; ++i) {
-    if (process.events.events[i].source == EventSource::kernel)
-      thread->events[i].kernel.arm(0, sampling_stopped());
-  }
+  for_each_sampler(thread, [](KernelSampler& sampler) { sampler.arm(0, sampling_stopped()); });
 }
 
 bool is_overflow(const siginfo_t* info) {

@@ -8,13 +8,9 @@
 // A thread that waits costs nothing while it waits. One that a sample finds in a wait is *parked*: its
 // wall-clock timer is not armed again, and a timer on its CPU clock takes over, which cannot expire before
 // the thread runs. Whoever notices first that the wait is over charges it to the place where it began, in one
-// weighted sample, and arms the wall clock again:
-//   - the interposed function in which the thread waits, as it returns;
-//   - the next interposed wait or MPI call that the thread enters;
-//   - the timer on the CPU clock, at the kernel's first tick that finds the thread running;
-//   - the flusher thread, which looks whether the CPU clocks of parked threads have moved, ever more rarely,
-//     but once a second (of more than 1 000 threads, 1 000 per second): a little work between two waits may
-//     meet no tick. Of the time between two looks each half goes to one of the two places.
+// weighted sample, and arms the wall clock again: the interposed function in which the thread waits, as it
+// returns; the next interposed wait or MPI call that it enters; the timer on the CPU clock, at the kernel's
+// first tick that finds the thread running; or the flusher thread (look_at_parked_threads).
 // CPU time that was used since the last sample is no part of the wait: the next sample carries it.
 namespace culprit::runtime {
 
@@ -62,8 +58,10 @@ void note_open_waits();
 /// In a forked child: none of its threads is parked.
 void forget_parked_threads();
 
-/// The flusher thread's look at parked threads: has those sampled that have run since. Returns when it is to
-/// look again (CLOCK_MONOTONIC).
+/// The flusher thread's look whether the CPU clocks of parked threads have moved: has those sampled that have
+/// run since. Looks at each ever more rarely, but once a second (of more than 1 000 threads, 1 000 per
+/// second): a little work between two waits may meet no tick. Of the time between two looks each half goes to
+/// one of the two places. Returns when it is to look again (CLOCK_MONOTONIC).
 std::uint64_t look_at_parked_threads(std::uint64_t time);
 
 }  // namespace culprit::runtime

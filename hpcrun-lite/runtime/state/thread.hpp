@@ -13,7 +13,7 @@
 #include "runtime/state/paths.hpp"
 #include "runtime/state/python_frames.hpp"
 #include "runtime/state/regions.hpp"
-#include "runtime/system/handler_stack.hpp"
+#include "runtime/system/own_stack.hpp"
 #include "runtime/system/system_calls.hpp"
 #include "runtime/teams/account.hpp"
 #include "runtime/teams/lock_queue.hpp"

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "runtime/system/found_function.hpp"
+
 #include <atomic>
-#include <cstdint>
 
 namespace culprit::runtime {
 
@@ -23,29 +24,8 @@ struct NextFunction {
 /// for the loader; a signal handler may have interrupted the loader.
 void find_all_next();
 
+/// The function that an interposed function stands before.
 template <typename Signature>
-class Real;
-
-/// The function that an interposed function stands before, which may be called before any constructor has
-/// run. Constant-initialized.
-template <typename Result, typename... Arguments>
-class Real<Result(Arguments...)> {
- public:
-  using Function = Result (*)(Arguments...);
-
-  constexpr explicit Real(const char* name) : next_{.name = name, .address = nullptr} {}
-
-  Function get() {
-    void* address = next_.address.load(std::memory_order_relaxed);
-    if (address == nullptr) [[unlikely]]
-      address = next_.find();
-    return reinterpret_cast<Function>(address);
-  }
-  Result operator()(Arguments... arguments) { return get()(arguments...); }
-  const void* address() { return reinterpret_cast<const void*>(get()); }
-
- private:
-  NextFunction next_;
-};
+using Real = FoundFunction<NextFunction, Signature>;
 
 }  // namespace culprit::runtime

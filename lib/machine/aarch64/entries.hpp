@@ -2,7 +2,7 @@
 
 // Functions in assembly, as text for __asm__(), which their owners place and describe.
 
-/// culprit_start_kernel_thread (runtime/system/kernel_thread.hpp). The numbers are those of clone and of
+/// culprit_start_kernel_thread (runtime/system/own_stack.hpp). The numbers are those of clone and of
 /// exit. The new thread has no caller, and says so.
 #define CULPRIT_START_KERNEL_THREAD                  \
   "  .text\n"                                        \
@@ -31,7 +31,7 @@
   "  .cfi_endproc\n"                                 \
   "  .size culprit_start_kernel_thread, . - culprit_start_kernel_thread\n"
 
-/// culprit_call_on_stack (runtime/system/handler_stack.hpp). With call-frame information, so that a debugger
+/// culprit_call_on_stack (runtime/system/own_stack.hpp). With call-frame information, so that a debugger
 /// sees past the change of stacks.
 #define CULPRIT_CALL_ON_STACK                  \
   "  .text\n"                                  \

@@ -1,8 +1,7 @@
 // Control flow, linkage stubs and calls of aarch64, from the instructions' fixed fields (Arm ARM, C4.1).
-#include "structure/aarch64/code.hpp"
-
 #include "machine/aarch64/flow.hpp"
 #include "structure/aarch64/words.hpp"
+#include "structure/aarch64_code.hpp"
 
 #include <algorithm>
 

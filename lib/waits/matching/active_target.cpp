@@ -249,12 +249,6 @@ void ActiveTarget::fenced(std::uint64_t window, std::int32_t rank, EventId call)
   fences.calls.erase(fences.calls.begin(), at + 1);
 }
 
-std::size_t ActiveTarget::open_fences() const {
-  std::size_t count = 0;
-  for (const auto& [place, fences] : fences_) count += fences.calls.size();
-  return count;
-}
-
 void ActiveTarget::finish() {
   for (const auto& [pair, accesses] : accesses_) store_.unmatched.epochs += accesses.size();
   for (const auto& [pair, posts] : posts_) store_.unmatched.epochs += posts.size();

@@ -73,9 +73,6 @@ class ActiveTarget {
 
   void finish();
 
-  /// Fences that operations may yet reach.
-  [[nodiscard]] std::size_t open_fences() const;
-
  private:
   /// A process and a window.
   struct Place {

@@ -37,7 +37,7 @@ TEST_CASE("the union holds a context if and only if one of the trees does", "[un
       RC_ASSERT(both.tree[image[id]].parent == (id == 0 ? kNoNode : image[b.tree[id].parent]));
     }
     for (const bool one : accounted) RC_ASSERT(one);
-    RC_ASSERT(locate(both, b) == image);
+    RC_ASSERT(unite(both, b) == image);
   }));
 }
 
@@ -74,13 +74,6 @@ TEST_CASE("the canonical form is in pre-order with sorted children, and its mapp
     const auto keys = form.shared.modules.keys();
     RC_ASSERT(std::is_sorted(keys.begin(), keys.end()));
   }));
-}
-
-TEST_CASE("a context of a module that a tree lacks is not located in it", "[union]") {
-  SharedTree a, b;
-  b.modules.add({"/only/here", "", 1, 1});
-  b.tree.child(0, {1, 0, FrameKind::call});
-  CHECK(locate(a, b) == std::vector<NodeId>{0, kNoNode});
 }
 
 TEST_CASE("paths deeper than any machine stack are put in order", "[canonical]") {

@@ -112,8 +112,8 @@ inline void mend_modules(std::vector<char>& bytes, std::size_t block) {
 /// The same for a live file. Of its threads it says that their sums are not known.
 inline void mend_live(std::vector<char>& bytes) {
   auto header = load<layout::Header>(bytes, 0);
-  header.changes_done = header.changes_begun;
-  header.sum = layout::header_sum(header);
+  header.checksum.changes_done = header.checksum.changes_begun;
+  header.checksum.sum = layout::header_sum(header);
   for (layout::Note& note : header.note) note.checksum = layout::note_checksum(note);
   store(bytes, 0, header);
   for (std::size_t at = layout::kGranule; at < bytes.size(); at += layout::kGranule) {

@@ -163,7 +163,7 @@ void compare(Traced& thread, const ThreadState& state) {
   const ucontext_t context = context_of(state);
   const Registers registers = registers_of(&context);
   const Walk spliced = thread.splicing->walk(registers);
-  thread.fresh->forget_path();
+  thread.fresh->invalidate();
   const Walk fresh = thread.fresh->walk(registers);
   const std::size_t depth =
       ask_reference(state, thread.stack_low, thread.stack_high, reference, ShadowStack::kMaxFrames);

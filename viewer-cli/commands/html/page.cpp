@@ -3,7 +3,6 @@
 #include "commands/communication.hpp"
 #include "commands/html/findings_data.hpp"
 #include "commands/html/packed_values.hpp"
-#include "commands/html/page_template.hpp"
 #include "commands/html/page_tree.hpp"
 #include "commands/html/rank_series.hpp"
 #include "commands/html/source_costs.hpp"

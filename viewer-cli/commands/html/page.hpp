@@ -3,6 +3,7 @@
 #include "views/source.hpp"
 
 #include <ostream>
+#include <string_view>
 
 namespace culprit::viewer {
 
@@ -11,5 +12,9 @@ namespace culprit::viewer {
 /// source texts that the database holds. Reads per-thread values. Throws CommandError where the tools were
 /// built without the page's script.
 void write_html(std::ostream& out, const views::Source& source, bool sources = true);
+
+/// The page without its data, which belongs in the place of `@DATA@` (viewer-cli/html). Empty where the tools
+/// were built without esbuild or D3.
+std::string_view page_template();
 
 }  // namespace culprit::viewer

@@ -179,7 +179,7 @@ bool is_same(const Walk& a, const Walk& b) {
 void compare(const void* context, std::uint64_t pc) {
   const Registers start = registers_of(context);
   const Walk spliced = stepper.spliced->walk(start);
-  stepper.fresh->forget_path();
+  stepper.fresh->invalidate();
   const Walk fresh = stepper.fresh->walk(start);
   ++stepper.steps;
   stepper.reused += static_cast<long>(spliced.depth - spliced.fresh);

@@ -235,7 +235,7 @@ TEST_CASE("splice: every walk equals a fresh one and what really happened") {
     for (int walks = 0; walks < 200; ++walks) {
       for (std::uint64_t moves = random() % 12; moves != 0; --moves) make_move(machine, random);
       const Walk spliced = splicing->walk(machine.registers());
-      fresh->forget_path();
+      fresh->invalidate();
       const Walk walked = fresh->walk(machine.registers());
       RC_ASSERT(walked.fresh == walked.depth);
       RC_ASSERT(same(spliced, walked));
@@ -276,7 +276,7 @@ TEST_CASE("splice: of deep recursions, too") {
         machine.leave();
       }
       const Walk spliced = splicing->walk(machine.registers());
-      fresh->forget_path();
+      fresh->invalidate();
       const Walk walked = fresh->walk(machine.registers());
       RC_ASSERT(walked.end == WalkEnd::root);
       RC_ASSERT(same(spliced, walked));
@@ -317,7 +317,7 @@ TEST_CASE("known walk: what holds is what a fresh walk finds") {
         RC_ASSERT(!place.known.holds(start) || walk.end == WalkEnd::root);
         continue;
       }
-      fresh->forget_path();
+      fresh->invalidate();
       RC_ASSERT(same(place.found, fresh->walk(start)));
       ++held;
     }

@@ -464,7 +464,7 @@ TEST_CASE("user values survive on reused frames, and only there") {
   CHECK(walk.frames[1].user == 11);
   CHECK(walk.frames[2].user == 12);
   CHECK(f.walker->walk(elsewhere).fresh == 0);
-  f.walker->forget_path();
+  f.walker->invalidate();
   CHECK(f.walker->walk(elsewhere).fresh == 3);
 }
 

@@ -1,6 +1,6 @@
 // The page of `export html`: its data, and which rows of large trees it has.
 #include "commands/html/packed_values.hpp"
-#include "commands/html/page_template.hpp"
+#include "commands/html/page.hpp"
 #include "commands/html/page_tree.hpp"
 #include "request/errors.hpp"
 #include "viewer-cli/run.hpp"

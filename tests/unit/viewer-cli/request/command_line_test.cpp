@@ -1,6 +1,7 @@
 #include "request/command_line.hpp"
 
 #include "commands/run.hpp"
+#include "run_export.hpp"
 #include "viewer-cli/run.hpp"
 
 #include <sstream>
@@ -36,7 +37,12 @@ std::string run(const views::Source& source, const std::vector<std::string>& wor
   std::vector<std::string> all = {"run1.db"};
   all.insert(all.end(), words.begin(), words.end());
   std::ostringstream out;
-  run_command(out, {width, false, unicode}, source, parse(all), other);
+  const Invocation invocation = parse(all);
+  if (invocation.command == Command::exporting) {
+    run_export(out, source, invocation);
+  } else {
+    run_command(out, {width, false, unicode}, source, invocation, other);
+  }
   return out.str();
 }
 

@@ -1,9 +1,5 @@
 // The way from the first screen to the culprit, and what concerns all panes.
 #include "driven_browser.hpp"
-#include "tui/panes/per_rank.hpp"
-#include "tui/panes/ranks_pane.hpp"
-#include "tui/panes/source_pane.hpp"
-#include "tui/panes/time_pane.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +9,6 @@
 #include <unistd.h>
 
 namespace culprit::viewer::tui::testing {
-namespace {}  // namespace
 
 TEST_CASE("The start screen is the diagnosis, and Enter goes to what it names") {
   DrivenBrowser driven;
@@ -90,62 +85,6 @@ TEST_CASE("Findings name what they found and lead there") {
   CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
   driven.type("8l");
   CHECK(contains(driven.screen(), "parallel efficiency"));
-}
-
-TEST_CASE("The graph shows a node over the ranks, several together, sorted and as a histogram") {
-  DrivenBrowser driven;
-  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
-  driven.type("r");
-  CHECK(contains(driven.screen(), "by rank, 8 threads"));
-  driven.type("lll");
-  CHECK(contains(driven.screen(), "rank 3: 14.1"));
-  CHECK(contains(driven.screen(), "(28 % above the mean)"));
-  driven.type("m");
-  CHECK(contains(driven.screen(), "sorted"));
-  driven.type("m");
-  CHECK(contains(driven.screen(), "histogram"));
-  // Work and waiting are each other's complement.
-  driven.type("2m");
-  driven.browser().go(
-      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
-  driven.type("mrm");
-  const std::string both = driven.screen();
-  INFO(both);
-  CHECK(contains(both, "loop at spmv.cpp:88"));
-  CHECK(contains(both, "MPI_Allreduce"));
-  driven.type("x");
-  CHECK(driven.workspace().marked.empty());
-}
-
-TEST_CASE("Beside a tree stand the values of a whole load module too, inclusive and exclusive") {
-  DrivenBrowser driven(200, 60);
-  driven.type("4UU");
-  CHECK(contains(driven.screen(), "REALTIME:sum (I), by rank, 8 threads"));
-  driven.type(">");
-  CHECK(contains(driven.screen(), "REALTIME:sum (E), by rank, 8 threads"));
-}
-
-TEST_CASE("Files that nobody knows say which load module they are of; a load module is no file") {
-  DrivenBrowser driven;
-  driven.type("4U");
-  INFO(driven.screen());
-  CHECK(contains(driven.screen(), "<unknown file>  lib"));
-  driven.type("Us");
-  CHECK(contains(driven.screen(), "A load module stands for many files"));
-}
-
-TEST_CASE("Source text comes from the database with costs by line; a missing file is said to be missing") {
-  DrivenBrowser driven;
-  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
-  driven.type("s");
-  const std::string screen = driven.screen();
-  INFO(screen);
-  CHECK(contains(screen, "from the database"));
-  CHECK(contains(screen, "88 ▶"));
-  driven.type("1");
-  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 412), {}, -1, 0, 0, {}});
-  driven.type("s");
-  CHECK(contains(driven.screen(), "is neither in the database"));
 }
 
 TEST_CASE("Columns are chosen, defined by a formula, and sorted by") {
@@ -229,80 +168,6 @@ TEST_CASE("At 4 096 ranks the first screen of each list tells the story") {
   CHECK(contains(driven.screen(), "rank 17 made ranks 0-16, 18-4095 wait"));
 }
 
-TEST_CASE("Waiting over time: what is shown is chosen, and the cursor names rank, time, iteration and code") {
-  DrivenBrowser driven(100, 30);
-  driven.type("7");
-  CHECK(contains(driven.line(1), "Iterations that the program marked"));
-  driven.type("m");
-  CHECK(contains(driven.screen(), "wait-at-nxn"));
-  driven.type("waiting\n");
-  INFO(driven.screen());
-  CHECK(contains(driven.line(1), "Waiting for other ranks, 41.8 s in all"));
-  driven.type("l");
-  CHECK(contains(driven.screen(), "rank 0, at 500 ms, iterations 0–1: 70 % waiting, in MPI_Allreduce"));
-  driven.type("jjj");
-  CHECK(contains(driven.screen(), "rank 3, at 500 ms, iterations 0–1: 0 % waiting, in loop at spmv.cpp:88"));
-  driven.type("\n");
-  CHECK(driven.browser().tab() == "Calls");
-  CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
-  driven.type("B>");
-  CHECK(contains(driven.line(1), "Time in MPI calls"));
-  CHECK(contains(driven.screen(), "rank 3, at 500 ms"));  // the place is kept
-  CHECK(contains(driven.line(27), "main › loop at main.cpp:140 › cg::iterate"));
-  driven.type("v");
-  CHECK(contains(driven.browser().message(), "Only iterations"));
-  driven.type("e");
-  CHECK(contains(driven.screen(), "The share spent in MPI calls, waiting or not."));
-  driven.type("\x1bmwait-at-nxn\ne");
-  CHECK(contains(driven.screen(), "for the last rank to enter it"));
-  driven.type("\x1b");
-  driven.type("0+");
-  CHECK(contains(driven.screen(), "time"));
-}
-
-TEST_CASE(
-    "Where several bins share a column of a map, the cursor goes from column to column, to the most of "
-    "each") {
-  DrivenBrowser driven(42, 24);  // 31 columns for 40 bins: the fourth one is for the bins at 1.5 and 2 s
-  driven.type("7>>");
-  (void)driven.screen();
-  for (const char* const place : {"at 500 ms", "at 1.00 s", "at 1.50 s", "at 2.50 s"}) {
-    driven.type("l");
-    INFO(driven.screen());
-    CHECK(contains(driven.screen(), place));
-  }
-  driven.type("h");
-  CHECK(contains(driven.screen(), "at 1.50 s"));
-  driven.press(Key::end);
-  CHECK(contains(driven.screen(), "at 19.5 s"));
-}
-
-TEST_CASE("What the program did not mark is called an invocation, everywhere") {
-  DrivenBrowser driven(100, 40, true, [](database::Example& example) {
-    database::Variation& variation = example.experiment.trace.variations.front();
-    variation.marked = false;
-    variation.context =
-        example.experiment.contexts[variation.context].parent;  // of a loop they are iterations
-  });
-  INFO(driven.screen());
-  CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
-  driven.type("7");
-  CHECK(contains(driven.line(1), "Invocations of main at main.cpp"));
-  driven.type(">>l");
-  CHECK(contains(driven.screen(), "rank 0, at 500 ms, invocations 0–1: 70 % waiting"));
-  driven.type("m");
-  CHECK(contains(driven.screen(), "invocations above the median"));
-  driven.type(
-      "\x1b"
-      "8hhh");
-  INFO(driven.screen());
-  CHECK(contains(driven.screen(), "rank 5, invocation 11"));
-  for (const char* const tab : {"1", "7", "8"}) {
-    driven.type(tab);
-    CHECK_FALSE(contains(driven.screen(), "teration "));
-  }
-}
-
 TEST_CASE("That no part of a place does more work is said of the first in full, of the others shortly") {
   DrivenBrowser driven(100, 40, true,
                        [](database::Example& example) { example.experiment.suspects.clear(); });
@@ -312,85 +177,6 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
   REQUIRE(reported != std::string::npos);
   CHECK(screen.find("lastingly", reported + 30) == std::string::npos);
   CHECK(contains(screen.substr(reported), "No thread is consistently slower here either."));
-}
-
-TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {
-  DrivenBrowser driven(120, 30);
-  driven.type("7");
-  const std::string gap(18, ' ');
-  CHECK(contains(driven.screen(),
-                 "iteration  0 " + gap + "5 " + gap + "10" + gap + "15" + gap + "20            23"));
-  driven.type(">>");
-  INFO(driven.screen());
-  CHECK(contains(driven.screen(), "10 s"));
-  CHECK(contains(driven.screen(), "19.5 s"));
-  driven.type("G++");
-  const int row = driven.row_of("time  ");
-  REQUIRE(row > 0);
-  CHECK_FALSE(contains(driven.line(row), " 0 s"));
-  CHECK(contains(driven.line(row), "19.5 s"));
-}
-
-TEST_CASE("A rank has one bar of several lines, of the mean of what shares a column") {
-  DrivenBrowser driven(120, 30);
-  driven.type("7");
-  const int longest = driven.row_of("rank 5");  // the name stands beside the top of its bars
-  INFO(driven.screen());
-  CHECK(contains(driven.line(longest), "▇▇▇▇"));
-  CHECK_FALSE(contains(driven.line(longest), "▅"));
-  CHECK(contains(driven.line(longest + 1), "▅▅▅▅████▅▅▅▅"));
-  CHECK_FALSE(contains(driven.line(driven.row_of("rank 4")), "▅"));
-  CHECK(contains(driven.line(driven.row_of("rank 6") + 1), "▅▅▅▅"));
-  // Bins of 350 and of 0 of 500 ms in one column: 35 %.
-  DrivenBrowser narrow(42, 24);
-  narrow.type("7>>");
-  INFO(narrow.screen());
-  CHECK(contains(narrow.line(narrow.row_of("rank 0") + 1), "▅"));
-  CHECK(contains(narrow.screen(), "iteration  0"));
-  DrivenBrowser wide(100, 24);
-  wide.type("7>>");
-  CHECK(contains(wide.screen(), "one column ≈ 250 ms"));
-}
-
-TEST_CASE("Threads with about the same value are one group, those with most first") {
-  const std::vector<AlikeThreads> groups = group_alike({0, 605, 1, 0, 300, 2});
-  REQUIRE(groups.size() == 3);
-  CHECK(groups[0].threads == std::vector<std::size_t>{1});
-  CHECK(groups[1].threads == std::vector<std::size_t>{4});
-  CHECK(groups[2].threads == std::vector<std::size_t>{0, 2, 3, 5});
-  CHECK(groups[2].largest == 2);
-  CHECK(group_alike({10, 10.2, 9.9}).size() == 1);
-  CHECK(group_alike({0, 0}).size() == 1);
-  CHECK(group_alike({}).empty());
-}
-
-TEST_CASE("Over many ranks the one that stands out is named at its bar, and the others are one group") {
-  for (const bool unicode : {true, false}) {
-    DrivenBrowser driven(80, 24, unicode, [](database::Example& example) {
-      const database::ContextId code = context_named(example.experiment, "read_input");
-      const auto inside = [&](std::uint32_t context) {
-        return context >= code && context < example.experiment.contexts[code].end;
-      };
-      for (std::size_t location = 1; location < example.profiles.size(); ++location) {
-        for (database::Value& value : example.profiles[location]) {
-          if (inside(value.index)) value.value /= 1000;
-        }
-      }
-      for (database::ContextId at = code; inside(at); ++at) {
-        for (database::Value& value : example.contexts[at]) value.value /= value.index == 0 ? 1 : 1000;
-      }
-      spread_over_mesh(example, 8);
-    });
-    driven.browser().go(
-        {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
-    driven.type("r");
-    const std::string screen = driven.screen();
-    INFO(screen);
-    CHECK(contains(screen, "rank 0: 600.0 ms, " + std::string(unicode ? "60 × mean" : "60 x mean")));
-    CHECK(contains(screen, "ranks 1-63: 0.6 ms"));
-    CHECK(contains(
-        screen, (unicode ? "█ rank 0  " : "# rank 0  ") + std::string(unicode ? "60 × mean" : "60 x mean")));
-  }
 }
 
 TEST_CASE("y gives the call path under the cursor for the clipboard") {
@@ -463,28 +249,6 @@ TEST_CASE("Remarks of a menu that are cut stand below it as a whole") {
   DrivenBrowser wide(200, 60);
   wide.type("c");
   CHECK_FALSE(contains(wide.line(wide.row_of("REALTIME:sum (I)")), "…"));
-}
-
-TEST_CASE("Nodes drawn together have marks of their own, also without colours") {
-  for (const bool unicode : {true, false}) {
-    DrivenBrowser driven(100, 30, unicode);
-    driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
-    driven.type("m");
-    driven.browser().go(
-        {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
-    driven.type("mr");
-    const std::string screen = driven.screen();
-    INFO(screen);
-    const auto count = [&](const std::string& sign) {
-      std::size_t number = 0;
-      for (std::size_t at = screen.find(sign); at != std::string::npos; at = screen.find(sign, at + 1))
-        ++number;
-      return number;
-    };
-    // One in the legend and one for each of the eight ranks.
-    CHECK(count(unicode ? "●" : "*") >= 8);
-    CHECK(count(unicode ? "▲" : "o") >= 8);
-  }
 }
 
 TEST_CASE("Pages and sources are searched by regular expressions, too") {

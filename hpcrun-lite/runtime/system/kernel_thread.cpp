@@ -1,5 +1,0 @@
-#include "runtime/system/kernel_thread.hpp"
-
-#include "machine/machine.hpp"
-
-__asm__(CULPRIT_START_KERNEL_THREAD);

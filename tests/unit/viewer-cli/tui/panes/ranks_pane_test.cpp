@@ -1,0 +1,108 @@
+// Values over ranks and threads, as a graph and as groups of threads alike.
+#include "driven_browser.hpp"
+#include "tui/panes/per_rank.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace culprit::viewer::tui::testing {
+
+TEST_CASE("The graph shows a node over the ranks, several together, sorted and as a histogram") {
+  DrivenBrowser driven;
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("r");
+  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  driven.type("lll");
+  CHECK(contains(driven.screen(), "rank 3: 14.1"));
+  CHECK(contains(driven.screen(), "(28 % above the mean)"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "sorted"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "histogram"));
+  // Work and waiting are each other's complement.
+  driven.type("2m");
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+  driven.type("mrm");
+  const std::string both = driven.screen();
+  INFO(both);
+  CHECK(contains(both, "loop at spmv.cpp:88"));
+  CHECK(contains(both, "MPI_Allreduce"));
+  driven.type("x");
+  CHECK(driven.workspace().marked.empty());
+}
+
+TEST_CASE("Beside a tree stand the values of a whole load module too, inclusive and exclusive") {
+  DrivenBrowser driven(200, 60);
+  driven.type("4UU");
+  CHECK(contains(driven.screen(), "REALTIME:sum (I), by rank, 8 threads"));
+  driven.type(">");
+  CHECK(contains(driven.screen(), "REALTIME:sum (E), by rank, 8 threads"));
+}
+
+TEST_CASE("Threads with about the same value are one group, those with most first") {
+  const std::vector<AlikeThreads> groups = group_alike({0, 605, 1, 0, 300, 2});
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].threads == std::vector<std::size_t>{1});
+  CHECK(groups[1].threads == std::vector<std::size_t>{4});
+  CHECK(groups[2].threads == std::vector<std::size_t>{0, 2, 3, 5});
+  CHECK(groups[2].largest == 2);
+  CHECK(group_alike({10, 10.2, 9.9}).size() == 1);
+  CHECK(group_alike({0, 0}).size() == 1);
+  CHECK(group_alike({}).empty());
+}
+
+TEST_CASE("Over many ranks the one that stands out is named at its bar, and the others are one group") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(80, 24, unicode, [](database::Example& example) {
+      const database::ContextId code = context_named(example.experiment, "read_input");
+      const auto inside = [&](std::uint32_t context) {
+        return context >= code && context < example.experiment.contexts[code].end;
+      };
+      for (std::size_t location = 1; location < example.profiles.size(); ++location) {
+        for (database::Value& value : example.profiles[location]) {
+          if (inside(value.index)) value.value /= 1000;
+        }
+      }
+      for (database::ContextId at = code; inside(at); ++at) {
+        for (database::Value& value : example.contexts[at]) value.value /= value.index == 0 ? 1 : 1000;
+      }
+      spread_over_mesh(example, 8);
+    });
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
+    driven.type("r");
+    const std::string screen = driven.screen();
+    INFO(screen);
+    CHECK(contains(screen, "rank 0: 600.0 ms, " + std::string(unicode ? "60 × mean" : "60 x mean")));
+    CHECK(contains(screen, "ranks 1-63: 0.6 ms"));
+    CHECK(contains(
+        screen, (unicode ? "█ rank 0  " : "# rank 0  ") + std::string(unicode ? "60 × mean" : "60 x mean")));
+  }
+}
+
+TEST_CASE("Nodes drawn together have marks of their own, also without colours") {
+  for (const bool unicode : {true, false}) {
+    DrivenBrowser driven(100, 30, unicode);
+    driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+    driven.type("m");
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "MPI_Allreduce"), {}, -1, 0, 0, {}});
+    driven.type("mr");
+    const std::string screen = driven.screen();
+    INFO(screen);
+    const auto count = [&](const std::string& sign) {
+      std::size_t number = 0;
+      for (std::size_t at = screen.find(sign); at != std::string::npos; at = screen.find(sign, at + 1))
+        ++number;
+      return number;
+    };
+    // One in the legend and one for each of the eight ranks.
+    CHECK(count(unicode ? "●" : "*") >= 8);
+    CHECK(count(unicode ? "▲" : "o") >= 8);
+  }
+}
+
+}  // namespace culprit::viewer::tui::testing
