@@ -506,7 +506,7 @@ TEST_CASE("What makes the figures less than complete is noted") {
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
   SolverSample solver;
   solver.sample.build().quality.clock_violations = 5;
-  CHECK(run(solver.sample, {}).find("On one host that is so") != std::string::npos);
+  CHECK(run(solver.sample, {}).find("On one host this happens") != std::string::npos);
   CHECK(run(solver.sample, {}).find("clocks of the hosts") == std::string::npos);
   solver.sample.build().run.hosts = {"node1", "node2"};
   CHECK(run(solver.sample, {}).find("On one host") == std::string::npos);
