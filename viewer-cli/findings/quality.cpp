@@ -241,10 +241,11 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     warn(partly + ": the work of the others and the waits for them are not in the results.");
   if (quality.dropped > 0) {
-    warn(counted(quality.dropped, "sample") + " recorded nothing; times are at least that much too small.");
+    warn(counted(quality.dropped, "sample") +
+         " could not be recorded; times are too small by at least that much.");
   }
   if (quality.full > 0) {
-    warn(counted(quality.full, "sample") + " found a memory area full and count for a caller.");
+    warn(counted(quality.full, "sample") + " found no memory for their call path and count for a caller.");
   }
   if (quality.slowed > 0) {
     const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
@@ -255,8 +256,8 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   }
   if (quality.epochs_lost > 0) {
     warn(counted(quality.epochs_lost, "call") +
-         " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
-         "knows less of them.");
+         " of one-sided communication could not be recorded (too many call paths, windows or peers): `waits` "
+         "lists too little of them.");
   }
 }
 

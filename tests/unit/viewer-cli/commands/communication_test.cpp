@@ -69,7 +69,8 @@ TEST_CASE("communication: without a trace, no call's own time is known, and what
   e.communication.calls.front().longest_ns = 0;
   e.communication.partners.clear();
   const std::string text = run(traffic.sample, {"communication"});
-  CHECK(text.find("\n4.00 s  under 1 %  8 000  500 µs   8 B  16.0 kB/s  MPI_Allreduce\n") != std::string::npos);
+  CHECK(text.find("\n4.00 s  under 1 %  8 000  500 µs   8 B  16.0 kB/s  MPI_Allreduce\n") !=
+        std::string::npos);
   CHECK(text.find("\nCounted without a trace: ") != std::string::npos);
 }
 
