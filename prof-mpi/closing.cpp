@@ -30,7 +30,7 @@ void print_remarks(const database::Quality& quality) {
                     std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63)));
   }
   if (quality.full > 0) {
-    say(fmt::format("{} samples found a memory area full and count for a caller", quality.full));
+    say(fmt::format("{} samples found no memory for their call path and count for a caller", quality.full));
   }
   if (quality.clock_error_ns == database::kClocksNotCompared) {
     say("the hosts did not compare their clocks: their times of day replace that (measure with --trace into "

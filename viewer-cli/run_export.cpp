@@ -36,7 +36,8 @@ views::Column stack_column(const views::Source& source, const Invocation& invoca
   views::Column column = require_column(source, invocation, metric);
   if (column.blame) throw UsageError("metric: imbalance has no values per thread (try idleness)");
   if (column.derived)
-    throw UsageError("metric: " + column.title + " is derived and no weight of stacks (try csv or json)");
+    throw UsageError("metric: " + column.title +
+                     " is derived, and stacks cannot be weighed by it (try csv or json)");
   return column;
 }
 

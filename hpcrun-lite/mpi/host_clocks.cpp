@@ -78,7 +78,7 @@ void set_wrong_clock(int rank) {
       .set = host != 0, .ahead_ns = host * ahead, .fast_ppb = host * fast, .since_ns = host_time()};
 }
 
-/// The reference's clock is ahead of ours by so much.
+/// By how much the reference's clock is ahead of ours.
 std::int64_t ahead(const Comparison& comparison) {
   return static_cast<std::int64_t>(comparison.reference_ns - comparison.own_ns);
 }

@@ -16,9 +16,9 @@
 namespace culprit::blame {
 namespace {
 
-/// Of the role's idleness, and of that in the call: less is not worth a word, or explained well enough.
+/// Unexplained waiting is named from these shares on: of the role's idleness, and of that in the call.
 constexpr double kWorthNaming = 0.05, kMostly = 0.5;
-/// Variation must be enough for so much of what is unexplained.
+/// Variation must explain at least this share of what is unexplained.
 constexpr double kEnough = 0.5;
 
 metrics::Uint128 squares_of(const GapSums& gaps) {

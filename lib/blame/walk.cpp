@@ -19,10 +19,10 @@ namespace {
 constexpr double kMost = 0.8;
 /// A part with less than this share of it is no rival of one that holds most.
 constexpr double kRivals = 0.64;
-/// So many parts together, at most, are followed instead of their caller.
+/// Parts that are followed together instead of their caller, at most.
 constexpr std::size_t kFew = 3;
-/// Parts are uneven in proportion if the least of their shares of excess is this much of the largest, and so
-/// much of it is on the same threads.
+/// Parts are uneven in proportion if the least of their shares of excess is at least kProportion of the
+/// largest, and at least kSameThreads of the excess is on the same threads.
 constexpr double kProportion = 0.75, kSameThreads = 0.5;
 
 /// How much of two parts' excess, each as 1, is on the same threads.

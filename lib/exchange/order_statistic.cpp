@@ -19,7 +19,7 @@ namespace {
 
 using Values = std::span<const std::uint64_t>;
 
-/// So many of all ranks' values, about, are known to all.
+/// About how many of all ranks' values each rank gets as a sample.
 constexpr std::uint64_t kSampled = 1024;
 /// How far from its place in the sample what is looked for lies at most, almost always: four times what such
 /// places deviate by. Each round takes a quarter of it, and from the fifth on a single value: one is certain

@@ -23,8 +23,8 @@ using std::chrono::steady_clock;
 
 /// Heartbeats come four times a second, or after each copy.
 constexpr std::chrono::milliseconds kSilent{1500};
-/// After so much silence it is asked whether processes of this host live; those of others have a file system
-/// between us, which may be slow.
+/// After this silence the follower asks whether processes of this host live; those of others have a file
+/// system between us, which may be slow.
 constexpr std::chrono::seconds kDoubtful{3}, kDoubtfulElsewhere{60};
 /// The share of a processor that asking may take, while others of the run live and where none is known to.
 constexpr double kShareAmongLiving = 0.005, kShareInSilence = 0.05;

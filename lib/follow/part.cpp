@@ -13,7 +13,7 @@ namespace {
 
 /// Below this share, waiting is not worth a sentence.
 constexpr double kLittle = 0.1;
-/// So much further apart are the shares of ranks that wait and of ranks that are waited for.
+/// Least difference between the shares of ranks that wait and of ranks that are waited for.
 constexpr double kApart = 0.2;
 /// Below this share, what waiting ranks do besides is not worth one either.
 constexpr double kRest = 0.05;

@@ -31,8 +31,8 @@ constexpr std::size_t index_of(State state) {
 const char* name_of(State state);
 /// One letter of a line of states.
 char letter_of(State state);
-/// Of two ranks' states the one that tells more of what holds the run up: dead, silent, without a processor,
-/// then those who are waited for, then those who wait.
+/// Of two ranks' states the one that says more about what holds the run up: dead, silent, without a
+/// processor, then those who are waited for, then those who wait.
 State worse(State a, State b);
 
 /// A rank in the last interval, or in the run so far.

@@ -28,7 +28,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kFresh = kSecond;
 /// A thread that goes on recording is copied so often for a copy during which nothing changed.
 constexpr int kMostCopies = 4;
-/// So many looks in a row modules are tried to be read.
+/// Looks in a row at which reading the modules is tried.
 constexpr std::uint32_t kMostReads = 10;
 /// What a context gains is at most the process's time so far, up to a heartbeat that may be that old, and
 /// never three years.

@@ -31,8 +31,8 @@ struct TreeOptions {
 /// Unites the call paths of all threads in all looks. The roots stand for program, threads and partial paths.
 std::vector<TreeNode> unite(const Observation& observation, const TreeOptions& options);
 
-/// So many frames of a path are shown, its outermost ones: what writes a tree descends into it, and another
-/// host may state any number. As many as a walk has (Walker::kMaxDepth).
+/// Frames of a path that are shown, its outermost ones: as many as a walk has (Walker::kMaxDepth). A writer
+/// descends into the tree, and another host may state any number.
 inline constexpr std::size_t kMostFramesShown = 2048;
 
 /// A path as unite() takes it. Of a thread that runs no code of the program, all but start-up.

@@ -16,11 +16,11 @@ namespace {
 
 /// Bytes of a column's value, as it is.
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-/// So many differences of a column of items that follow each other take equally many bytes. Loops over just
-/// as many are made of vector instructions.
+/// Differences of a column, of items that follow each other, that take the same number of bytes each.
+/// Compilers make vector instructions of loops over this number.
 constexpr std::size_t kTogether = 32;
 
-/// So many bytes the largest of them takes.
+/// The bytes that the largest of them takes.
 std::size_t bytes_for(std::uint32_t largest) {
   return (static_cast<std::size_t>(std::bit_width(largest)) + 7) / 8;
 }

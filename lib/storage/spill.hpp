@@ -52,7 +52,7 @@ class Spill {
   Spill& operator=(const Spill&) = delete;
 
   [[nodiscard]] const SpillOptions& options() const { return options_; }
-  /// So many items of a size are in a block: a power of two.
+  /// The number of items of a size in a block: a power of two.
   [[nodiscard]] std::size_t items_in_block(std::size_t item_bytes) const {
     return std::bit_floor(options_.block / item_bytes);
   }

@@ -83,7 +83,7 @@ namespace {
 
 /// Types nest this deep at most before they count as damaged (a loop of references).
 constexpr int kDeepestType = 64;
-/// So many entries are looked at for one procedure: references of damaged information lead anywhere.
+/// Entries looked at for one procedure, at most: references of damaged information lead anywhere.
 constexpr int kMostVisited = 4096;
 /// Of a unit, types are among the first.
 constexpr int kMostUnitEntries = 1 << 16;

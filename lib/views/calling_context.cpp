@@ -3,27 +3,9 @@
 
 namespace culprit::views {
 
-CallingContext::CallingContext(const Figures& figures) : figures_(figures) {}
-
 std::vector<NodeId> CallingContext::roots() {
   if (figures_.experiment().contexts.empty()) return {};
   return {0};
-}
-
-std::vector<NodeId> CallingContext::children(NodeId node) {
-  const auto& contexts = figures_.experiment().contexts;
-  std::vector<NodeId> result;
-  for (NodeId child = node + 1; child < contexts[node].end; child = contexts[child].end)
-    result.push_back(child);
-  return result;
-}
-
-Frame CallingContext::frame(NodeId node) const {
-  return frame_of(figures_.experiment(), figures_.experiment().contexts[node]);
-}
-
-std::uint8_t CallingContext::flags(NodeId node) const {
-  return figures_.experiment().contexts[node].flags;
 }
 
 double CallingContext::measured(NodeId node, const Column& column) const {

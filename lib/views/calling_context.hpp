@@ -5,45 +5,23 @@
 namespace culprit::views {
 
 /// The canonical tree, top down. A node's number is its context's; the one root is the super-root.
-class CallingContext final : public View {
+class CallingContext final : public TreeView<&database::Contents::contexts> {
  public:
-  explicit CallingContext(const Figures& figures);
+  using TreeView::TreeView;
 
   [[nodiscard]] std::string_view name() const override { return "calling-context"; }
   [[nodiscard]] std::vector<NodeId> roots() override;
-  [[nodiscard]] std::vector<NodeId> children(NodeId node) override;
-  [[nodiscard]] Frame frame(NodeId node) const override;
-  [[nodiscard]] database::ContextKind kind(NodeId node) const override {
-    return figures_.experiment().contexts[node].kind;
-  }
-  [[nodiscard]] std::uint8_t flags(NodeId node) const override;
   [[nodiscard]] Presence presence(NodeId node, std::optional<std::uint32_t> role) const override;
   [[nodiscard]] std::vector<std::uint64_t> per_thread(NodeId node, std::uint32_t metric,
                                                       bool inclusive) const override;
   [[nodiscard]] std::string id(NodeId node) const override;
   [[nodiscard]] std::optional<NodeId> find(std::string_view id) override;
-  [[nodiscard]] NodeId numbered() const override {
-    return static_cast<NodeId>(figures_.experiment().contexts.size());
-  }
-  [[nodiscard]] NodeId subtree_end(NodeId node) const override {
-    return figures_.experiment().contexts[node].end;
-  }
-  [[nodiscard]] std::uint32_t alike(NodeId node) const override {
-    return figures_.experiment().contexts[node].flat;
-  }
-  [[nodiscard]] std::uint32_t kinds_alike() const override {
-    return static_cast<std::uint32_t>(figures_.experiment().flat.size());
-  }
-  [[nodiscard]] NodeId parent(NodeId node) const override {
-    return figures_.experiment().contexts[node].parent;
-  }
+  [[nodiscard]] std::uint32_t alike(NodeId node) const override { return tree()[node].flat; }
+  [[nodiscard]] NodeId parent(NodeId node) const override { return tree()[node].parent; }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
 
  protected:
   [[nodiscard]] double measured(NodeId node, const Column& column) const override;
-
- private:
-  const Figures& figures_;
 };
 
 }  // namespace culprit::views

@@ -1,6 +1,8 @@
 // The Flat view (docs/algorithms.md 4), with the exact accumulators that merging formed.
 #include "views/flat.hpp"
 
+#include "views/outermost.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -39,26 +41,9 @@ std::vector<ContextId> outermost_instances(const database::Contents& experiment,
 
 }  // namespace
 
-Flat::Flat(const Figures& figures) : figures_(figures) {}
-
-std::uint8_t Flat::flags(NodeId node) const {
-  return figures_.experiment().flat[node].flags;
-}
-
 std::vector<NodeId> Flat::roots() {
   if (figures_.experiment().flat.empty()) return {};
   return children(0);
-}
-
-std::vector<NodeId> Flat::children(NodeId node) {
-  const auto& scopes = figures_.experiment().flat;
-  std::vector<NodeId> result;
-  for (NodeId child = node + 1; child < scopes[node].end; child = scopes[child].end) result.push_back(child);
-  return result;
-}
-
-Frame Flat::frame(NodeId node) const {
-  return frame_of(figures_.experiment(), figures_.experiment().flat[node]);
 }
 
 double Flat::measured(NodeId node, const Column& column) const {

@@ -71,6 +71,36 @@ class View {
   [[nodiscard]] virtual double measured(NodeId node, const Column& column) const = 0;
 };
 
+/// A view of one of the database's trees, which have their scopes in pre-order: a node's number is its
+/// scope's.
+template <auto kTree>
+class TreeView : public View {
+ public:
+  explicit TreeView(const Figures& figures) : figures_(figures) {}
+
+  [[nodiscard]] std::vector<NodeId> children(NodeId node) override {
+    std::vector<NodeId> result;
+    for (NodeId child = node + 1; child < tree()[node].end; child = tree()[child].end)
+      result.push_back(child);
+    return result;
+  }
+  [[nodiscard]] Frame frame(NodeId node) const override {
+    return frame_of(figures_.experiment(), tree()[node]);
+  }
+  [[nodiscard]] database::ContextKind kind(NodeId node) const override { return tree()[node].kind; }
+  [[nodiscard]] std::uint8_t flags(NodeId node) const override { return tree()[node].flags; }
+  [[nodiscard]] NodeId numbered() const override { return static_cast<NodeId>(tree().size()); }
+  [[nodiscard]] NodeId subtree_end(NodeId node) const override { return tree()[node].end; }
+  [[nodiscard]] std::uint32_t kinds_alike() const override {
+    return static_cast<std::uint32_t>(figures_.experiment().flat.size());
+  }
+
+ protected:
+  [[nodiscard]] const auto& tree() const { return figures_.experiment().*kTree; }
+
+  const Figures& figures_;
+};
+
 /// One value of `column` per location, in its unit: for what is measured in each thread (see add_measured),
 /// or derived from that. NaN where it does not exist.
 std::vector<double> per_thread(const View& view, NodeId node, const Column& column);

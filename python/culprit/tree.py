@@ -111,7 +111,7 @@ class Node:
         selected. Shape: (threads,); numpy where it is present. The name's statistic plays no part."""
         column = self.view.column(metric or self.view.main)
         if column.blame or self.view.database.meta.metrics[column.metric].summary_only:
-            raise UnknownName(f"{column.event} has no values per thread (it is made from all threads; try idleness)")
+            raise UnknownName(f"{column.event} has no values per thread (it is computed over all threads; try idleness)")
         divisor = column._replace(statistic="sum").divisor if column.unit != "threads" else 1.0
         return numbers([value / divisor for value in self.view._per_thread(self.number, column.metric, column.inclusive)])
 

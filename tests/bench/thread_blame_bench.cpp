@@ -78,7 +78,7 @@ int main() {
   measure("a lock is given back, nobody waits for any", [](std::uint64_t) { keep(locks::anybody_waits()); });
   measure("a wait for a lock, and that it is given back", [&](std::uint64_t i) {
     const locks::Waiter waiter = locks::enter(&lock, i);
-    keep(locks::settle(&lock, i + 1, 1));
+    keep(locks::charge(&lock, i + 1, 1));
     keep(locks::leave(waiter, i + 2, true));
   });
 }

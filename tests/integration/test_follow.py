@@ -186,7 +186,7 @@ class CommandLine(harness.Workspace):
         file = self.here / "run.db"
         file.touch()
         done = harness.run([harness.VIEWER, file, "--follow"], expect=1)
-        self.assert_one_line(done.stderr, "run.db", "is no directory")
+        self.assert_one_line(done.stderr, "run.db", "not a directory")
         done = harness.run([harness.VIEWER, self.here, "report", "--follow"], expect=2)
         self.assert_one_line(done.stderr, "--follow")
         done = harness.run([harness.VIEWER, self.here, "--every", "1"], expect=2)

@@ -35,6 +35,7 @@ constexpr std::uint64_t kWorld = 1;  // the number of MPI_COMM_WORLD
 constexpr std::size_t kMatrixRanks = 16;
 constexpr std::size_t kCommunicatorsShown = 4;
 constexpr std::size_t kPairsShown = 10;
+constexpr std::size_t kIndent = 2;  // of a table of partners
 
 double mean(std::uint64_t sum, std::uint64_t number) {
   return number == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(number);
@@ -42,13 +43,6 @@ double mean(std::uint64_t sum, std::uint64_t number) {
 
 Table::Cell longest(std::uint64_t ns) {
   return ns == 0 ? Table::Cell() : Table::Cell(seconds_of(ns));
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
 }
 
 /// What all measured threads spent in the run.
@@ -68,6 +62,13 @@ MpiCall sum_of(const std::vector<MpiCall>& calls) {
   return all;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 std::string communicator_name(const PartnerTraffic& row) {
   if (row.communicator == 0) return "smaller communicators";
   if (row.communicator == kWorld) return "MPI_COMM_WORLD";
@@ -80,46 +81,39 @@ std::string ranks_name(std::int32_t first, std::uint32_t ranks) {
   return std::to_string(first) + '-' + std::to_string(first + static_cast<std::int64_t>(ranks) - 1);
 }
 
-/// A message's bytes over the time of the calls that moved it: `1.25 GB/s`.
-std::string rate(std::uint64_t moved, std::uint64_t ns) {
-  if (moved == 0 || ns == 0) return {};
-  return bytes(static_cast<double>(moved) / seconds_of(ns)) + "/s";
+using As = Table::As;
+
+/// What texts show of calls: a row for each function or call path.
+std::vector<Table::TextColumn> text_of_calls(const char* name_of_row) {
+  return {{.column = "seconds", .heading = "time", .as = As::seconds},
+          {.column = "share", .heading = "of run", .as = As::share},
+          {.column = "calls", .heading = "calls", .as = As::number},
+          {.column = "mean_s", .heading = "mean", .as = As::seconds},
+          {.column = "max_s", .heading = "longest", .as = As::seconds},
+          {.column = "size", .heading = "size", .as = As::bytes},
+          {.column = "rate", .heading = "rate", .as = As::rate},
+          {.column = "name", .heading = name_of_row, .as = As::name}};
 }
 
-/// The numbers on calls, a row for each function or call path.
-class CallRows {
- public:
-  CallRows(const Screen& screen, const database::Contents& experiment)
-      : screen_(screen), whole_(whole_seconds(experiment)) {}
+Table::Cell share_of_run(std::uint64_t ns, double whole_s) {
+  return whole_s > 0 ? Table::Cell(seconds_of(ns) / whole_s) : Table::Cell();
+}
 
-  [[nodiscard]] std::string heading() const {
-    std::string line;
-    for (std::size_t i = 0; i < kHeadings.size(); ++i) line += align_right(kHeadings[i], kWidths[i]);
-    return line;
-  }
-  template <class Call>
-  [[nodiscard]] std::string numbers(const Call& call, std::uint64_t moved) const {
-    const std::array<std::string, 7> cells = {
-        duration(seconds_of(call.ns), screen_.unicode),
-        whole_ > 0 ? round_percent(seconds_of(call.ns) / whole_) : std::string(),
-        grouped(static_cast<double>(call.calls)),
-        duration(mean(call.ns, call.calls) / 1e9, screen_.unicode),
-        call.longest_ns == 0 ? std::string() : duration(seconds_of(call.longest_ns), screen_.unicode),
-        call.messages == 0 ? std::string() : bytes(mean(moved, call.messages)),
-        rate(moved, call.ns)};
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) line += align_right(cells[i], kWidths[i]);
-    return line;
-  }
+/// Of a message, on average.
+Table::Cell message_size(std::uint64_t moved, std::uint64_t messages) {
+  return messages == 0 ? Table::Cell() : Table::Cell(mean(moved, messages));
+}
 
- private:
-  static constexpr std::array<const char*, 7> kHeadings = {"time",    "of run", "calls", "mean",
-                                                           "longest", "size",   "rate"};
-  static constexpr std::array<std::size_t, 7> kWidths = {8, 10, 11, 8, 8, 8, 10};
+/// A message's bytes over the time of the calls that moved it.
+Table::Cell rate_of(std::uint64_t moved, std::uint64_t ns) {
+  return moved == 0 || ns == 0 ? Table::Cell() : Table::Cell(static_cast<double>(moved) / seconds_of(ns));
+}
 
-  const Screen& screen_;
-  double whole_;
-};
+/// `4 ranks`.
+std::string who_calls(const database::Contents& experiment, const MpiCall& call) {
+  if (call.locations.empty()) return {};
+  return counted(call.locations.size(), are_ranks(experiment, call.locations) ? "rank" : "thread");
+}
 
 std::string moved_phrase(std::uint64_t sent, std::uint64_t received) {
   std::string text;
@@ -140,8 +134,9 @@ std::string busiest_phrase(const database::Contents& experiment, const CallTraff
 /// Rows of one communicator, or of all.
 class PartnerRows {
  public:
-  PartnerRows(std::ostream& out, const Screen& screen, std::vector<PartnerTraffic> rows)
-      : out_(out), screen_(screen), rows_(std::move(rows)) {
+  PartnerRows(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+              std::vector<PartnerTraffic> rows)
+      : out_(out), screen_(screen), experiment_(experiment), rows_(std::move(rows)) {
     for (const PartnerTraffic& row : rows_) {
       sides_.insert(row.from);
       sides_.insert(row.to);
@@ -158,10 +153,10 @@ class PartnerRows {
                  screen_.width, 2)
          << '\n';
     if (sides_.size() <= kMatrixRanks && ranks == 1) {
-      matrix();
-    } else {
-      pairs();
+      const std::vector<std::string> lines = to_lines(screen_, experiment_, matrix(), sides_.size());
+      if (kIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
     }
+    pairs();
   }
 
  private:
@@ -179,59 +174,56 @@ class PartnerRows {
            (least == most && partners_.size() > 1 ? " each" : "");
   }
 
-  void matrix() const {
+  [[nodiscard]] Table matrix() const {
+    Table table{{{"from"}}, {}, {{.column = "from", .heading = "from \\ to", .as = As::right}}};
     std::map<std::pair<std::int32_t, std::int32_t>, std::uint64_t> sent;
     for (const PartnerTraffic& row : rows_) sent[{row.from, row.to}] += row.bytes;
-    std::size_t width = 4;
-    for (const auto& [pair, amount] : sent)
-      width = std::max(width, columns(bytes(static_cast<double>(amount))));
-    if ((width + 2) * sides_.size() + 9 > screen_.width) return pairs();
-    std::string heading = "from \\ to";
-    for (const std::int32_t to : sides_) heading += align_right(std::to_string(to), width + 2);
-    out_ << screen_.dim(heading) << '\n';
+    for (const std::int32_t to : sides_) {
+      const std::string name = std::to_string(to);
+      table.columns.push_back({name});
+      table.text.push_back(
+          {.column = name, .heading = name, .as = As::bytes, .none = screen_.unicode ? "·" : "."});
+    }
     for (const std::int32_t from : sides_) {
-      std::string line = align_right(std::to_string(from), 9);
+      Table::Row& row = table.rows.emplace_back(Table::Row{std::int64_t{from}});
       for (const std::int32_t to : sides_) {
         const auto found = sent.find({from, to});
-        const std::string none = screen_.unicode ? "·" : ".";
-        line +=
-            align_right(found == sent.end() ? none : bytes(static_cast<double>(found->second)), width + 2);
+        row.push_back(found == sent.end() ? Table::Cell() : Table::Cell(found->second));
       }
-      out_ << line << '\n';
     }
+    return table;
   }
 
   void pairs() const {
     std::vector<PartnerTraffic> largest = rows_;
     std::ranges::stable_sort(largest, std::ranges::greater(), &PartnerTraffic::bytes);
-    const std::size_t shown = std::min(largest.size(), kPairsShown);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const PartnerTraffic& row = largest[i];
-      out_ << "    " << align_right(bytes(static_cast<double>(row.bytes)), 9) << "  from rank "
-           << ranks_name(row.from, row.ranks) << " to " << ranks_name(row.to, row.ranks) << " in "
-           << counted(row.messages, "message") << " of " << bytes(mean(row.bytes, row.messages)) << '\n';
-    }
-    if (shown < largest.size())
-      out_ << "    and " << grouped(static_cast<double>(largest.size() - shown))
+    write_lines(to_lines(screen_, experiment_, partners_table(largest), kPairsShown));
+    if (kPairsShown < largest.size())
+      out_ << "and " << grouped(static_cast<double>(largest.size() - kPairsShown))
            << " more pairs (--format json)\n";
+  }
+
+  void write_lines(const std::vector<std::string>& lines) const {
+    for (const std::string& line : lines) out_ << std::string(kIndent, ' ') << line << '\n';
   }
 
   std::ostream& out_;
   const Screen& screen_;
+  const database::Contents& experiment_;
   std::vector<PartnerTraffic> rows_;
   std::set<std::int32_t> sides_;
   std::map<std::int32_t, std::set<std::int32_t>> partners_;
   std::uint64_t messages_ = 0, bytes_ = 0;
 };
 
-void write_partners(std::ostream& out, const Screen& screen, const std::vector<PartnerTraffic>& partners) {
-  out << '\n' << "Who sends to whom, by messages and one-sided operations:" << '\n';
+void write_partners(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
+  const std::vector<PartnerTraffic>& partners = experiment.communication().partners;
   std::size_t shown = 0;
   for (auto first = partners.begin(); first != partners.end() && shown < kCommunicatorsShown; ++shown) {
     const auto last = std::find_if(first, partners.end(), [&](const PartnerTraffic& row) {
       return row.communicator != first->communicator;
     });
-    PartnerRows(out, screen, {first, last}).write(communicator_name(*first));
+    PartnerRows(out, screen, experiment, {first, last}).write(communicator_name(*first));
     first = last;
   }
   std::set<std::uint64_t> all;
@@ -240,30 +232,17 @@ void write_partners(std::ostream& out, const Screen& screen, const std::vector<P
     out << "and " << counted(all.size() - shown, "communicator") << " more (--format json)\n";
 }
 
-/// Of a few kinds of calls.
-void write_functions(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                     const std::vector<MpiCall>& calls) {
-  const CallRows rows(screen, experiment);
-  out << screen.dim(rows.heading() + "  call") << '\n';
-  for (const MpiCall& call : calls) {
-    const std::string threads = are_ranks(experiment, call.locations) ? "rank" : "thread";
-    const std::string who = call.locations.empty() ? "" : ", " + counted(call.locations.size(), threads);
-    out << rows.numbers(call, call.bytes) << "  " << screen.bold(call.name) << who << '\n';
-  }
-}
-
 void write_paths(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   const std::vector<CallTraffic>& calls = experiment.communication().calls;
-  const CallRows rows(screen, experiment);
-  out << '\n' << screen.dim(rows.heading() + "  call path") << '\n';
   double all_ns = 0;
   for (const CallTraffic& call : calls) all_ns += static_cast<double>(call.ns);
   const std::size_t shown = rows_to_show(calls, all_ns, [](const CallTraffic& call) { return call.ns; });
+  const std::vector<std::string> lines = to_lines(screen, experiment, calls_table(experiment), shown);
+  out << '\n' << lines.front() << '\n';
   for (std::size_t i = 0; i < shown; ++i) {
-    const CallTraffic& call = calls[i];
-    out << rows.numbers(call, call.message_bytes) << "  "
-        << screen.bold(mpi_call_name(experiment, call.context)) << '\n'
-        << screen.dim(std::string(4, ' ') + wrap(call_details(experiment, call, screen), screen.width, 4, 4))
+    out << lines[i + 1] << '\n'
+        << screen.dim(std::string(4, ' ') +
+                      wrap(call_details(experiment, calls[i], screen), screen.width, 4, 4))
         << '\n';
   }
   if (shown < calls.size()) out << "and " << calls.size() - shown << " more (--format csv or json)\n";
@@ -280,15 +259,12 @@ std::string call_details(const database::Contents& experiment, const CallTraffic
 
 std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
                                         const std::vector<MpiCall>& calls) {
-  std::ostringstream text;
-  write_functions(text, screen, experiment, calls);
-  return lines_of(text.str());
+  return to_lines(screen, experiment, functions_table(experiment, calls), calls.size());
 }
 
 std::vector<std::string> partner_lines(const Screen& screen, const database::Contents& experiment) {
   std::ostringstream text;
-  if (!experiment.communication().partners.empty())
-    write_partners(text, screen, experiment.communication().partners);
+  write_partners(text, screen, experiment);
   return lines_of(text.str());
 }
 
@@ -306,9 +282,9 @@ std::string communication_summary(const database::Contents& experiment, const st
 
 std::string communication_note(const database::Contents& experiment) {
   if (!counted_without_trace(experiment)) return {};
-  return "Counted without a trace: times are those of the samples in these calls. Not counted are "
-         "partners of one-sided operations and beyond some 200 of a thread. hpcrun-lite --trace records all "
-         "of them.";
+  return "Counted without a trace: times are those of the samples in these calls. Partners of one-sided "
+         "operations are not counted, nor are those of a thread beyond some 200. hpcrun-lite --trace records "
+         "all of them.";
 }
 
 Table calls_table(const database::Contents& experiment) {
@@ -325,19 +301,27 @@ Table calls_table(const database::Contents& experiment) {
                {"smallest_bytes"},
                {"largest_bytes"},
                {"sent_bytes"},
-               {"received_bytes"}},
-              {}};
+               {"received_bytes"},
+               {"share", Table::In::text},
+               {"size", Table::In::text},
+               {"rate", Table::In::text},
+               {"name", Table::In::text}},
+              {},
+              text_of_calls("call path")};
+  const double whole = whole_seconds(experiment);
   for (const CallTraffic& call : experiment.communication().calls) {
     table.rows.push_back({Table::Path{call.context}, call.calls, call.message_bytes, seconds_of(call.ns),
                           mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
                           std::uint64_t{call.threads}, Table::Thread{call.busiest},
                           seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
-                          call.sent_bytes, call.received_bytes});
+                          call.sent_bytes, call.received_bytes, share_of_run(call.ns, whole),
+                          message_size(call.message_bytes, call.messages),
+                          rate_of(call.message_bytes, call.ns), mpi_call_name(experiment, call.context)});
   }
   return table;
 }
 
-Table functions_table(const std::vector<MpiCall>& calls) {
+Table functions_table(const database::Contents& experiment, const std::vector<MpiCall>& calls) {
   Table table{{{"call"},
                {"calls"},
                {"bytes"},
@@ -347,21 +331,48 @@ Table functions_table(const std::vector<MpiCall>& calls) {
                {"ranks"},
                {"messages"},
                {"sent_bytes"},
-               {"received_bytes"}},
-              {}};
+               {"received_bytes"},
+               {"share", Table::In::text},
+               {"size", Table::In::text},
+               {"rate", Table::In::text},
+               {"name", Table::In::text},
+               {"who", Table::In::text}},
+              {},
+              text_of_calls("call")};
+  table.text.push_back({.column = "who"});
+  const double whole = whole_seconds(experiment);
   for (const MpiCall& call : calls) {
     table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
                           mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
-                          Table::Ranks{call.locations}, call.messages, call.sent, call.received});
+                          Table::Ranks{call.locations}, call.messages, call.sent, call.received,
+                          share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
+                          rate_of(call.bytes, call.ns), call.name, who_calls(experiment, call)});
   }
   return table;
 }
 
-Table partners_table(const database::Contents& experiment) {
-  Table table{{{"communicator"}, {"members"}, {"from"}, {"to"}, {"ranks"}, {"messages"}, {"bytes"}}, {}};
-  for (const PartnerTraffic& row : experiment.communication().partners) {
+Table partners_table(const std::vector<PartnerTraffic>& partners) {
+  Table table{{{"communicator"},
+               {"members"},
+               {"from"},
+               {"to"},
+               {"ranks"},
+               {"messages"},
+               {"bytes"},
+               {"senders", Table::In::text},
+               {"receivers", Table::In::text},
+               {"size", Table::In::text}},
+              {},
+              {{.column = "bytes", .heading = "bytes", .as = As::bytes},
+               {.column = "senders", .heading = "from rank", .as = As::right},
+               {.column = "receivers", .heading = "to rank", .as = As::right},
+               {.column = "messages", .heading = "messages", .as = As::number},
+               {.column = "size", .heading = "size", .as = As::bytes}}};
+  for (const PartnerTraffic& row : partners) {
     table.rows.push_back({row.communicator, std::uint64_t{row.members}, std::int64_t{row.from},
-                          std::int64_t{row.to}, std::uint64_t{row.ranks}, row.messages, row.bytes});
+                          std::int64_t{row.to}, std::uint64_t{row.ranks}, row.messages, row.bytes,
+                          ranks_name(row.from, row.ranks), ranks_name(row.to, row.ranks),
+                          message_size(row.bytes, row.messages)});
   }
   return table;
 }
@@ -374,8 +385,8 @@ Json communication_json(const views::Figures& figures) {
           {"bytes", all.sent},
           {"exact", !counted_without_trace(experiment)},
           {"whole_s", whole_seconds(experiment)},
-          {"mpi", to_json(experiment, functions_table(calls))},
-          {"partners", to_json(experiment, partners_table(experiment))},
+          {"mpi", to_json(experiment, functions_table(experiment, calls))},
+          {"partners", to_json(experiment, partners_table(experiment.communication().partners))},
           {"paths", to_json(experiment, calls_table(experiment))}};
 }
 
@@ -383,10 +394,12 @@ void write_communication(std::ostream& out, const Screen& screen, const views::F
   const database::Contents& experiment = figures.experiment();
   const std::vector<MpiCall> calls = mpi_calls(figures);
   out << wrap(communication_summary(experiment, calls, screen.unicode), screen.width) << "\n\n";
-  write_functions(out, screen, experiment, calls);
+  for (const std::string& line : function_lines(screen, experiment, calls)) out << line << '\n';
   write_paths(out, screen, experiment);
-  if (!experiment.communication().partners.empty())
-    write_partners(out, screen, experiment.communication().partners);
+  if (!experiment.communication().partners.empty()) {
+    out << "\nWho sends to whom, by messages and one-sided operations:\n";
+    write_partners(out, screen, experiment);
+  }
   if (const std::string note = communication_note(experiment); !note.empty())
     out << '\n' << screen.dim(wrap(note, screen.width)) << '\n';
 }

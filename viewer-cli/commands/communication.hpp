@@ -15,9 +15,9 @@ namespace culprit::viewer {
 /// A row per call path.
 Table calls_table(const database::Contents& experiment);
 /// A row per MPI function.
-Table functions_table(const std::vector<MpiCall>& calls);
+Table functions_table(const database::Contents& experiment, const std::vector<MpiCall>& calls);
 /// A row per pair of ranks, and communicator.
-Table partners_table(const database::Contents& experiment);
+Table partners_table(const std::vector<database::PartnerTraffic>& partners);
 /// All of them, and the time that shares are of. `figures` must be over all threads, here and below.
 Json communication_json(const views::Figures& figures);
 void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures);

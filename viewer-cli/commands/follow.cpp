@@ -101,7 +101,7 @@ void await_run(follow::Follower& follower, const std::string& directory) {
       throw std::runtime_error("follow: " + directory + ": " + error.message() + " (check the path)");
     if (there && !std::filesystem::is_directory(status))
       throw std::runtime_error("follow: " + directory +
-                               ": is no directory (give the measurement directory of a run that goes on)");
+                               ": not a directory (give the measurement directory of a running program)");
     if (there) std::filesystem::directory_iterator(directory, error);
     try {
       if (there) look(follower, directory);

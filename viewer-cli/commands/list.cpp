@@ -32,7 +32,8 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
   const RowWriter rows(out, screen, experiment, list.rows.empty() ? 0 : list.rows.front().ns);
   for (const ListRow& row : list.rows) {
     const std::optional<double> share = share_of(list, row);
-    std::string text = align_right(share ? short_percent(*share) : "", kShareColumns) + "  ";
+    std::string text;
+    if (list.whole_ns > 0) text = align_right(share ? short_percent(*share) : "", kShareColumns) + "  ";
     if (!row.name.empty()) text += screen.bold(row.name) + "  ";
     rows.row(row.ns, keep(text) + row.text);
     for (const ListPath& path : row.paths) rows.path(path.context, path.between, path.before);

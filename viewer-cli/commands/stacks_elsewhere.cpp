@@ -49,7 +49,7 @@ std::string reason_in(const stacks::Answer& answer) {
     }
     if (first.empty() && line.find_first_not_of("-= \t\r") != std::string::npos) first = line;
   }
-  if (first.empty()) first = "its answer is none, exit status " + std::to_string(answer.status);
+  if (first.empty()) first = "no answer, exit status " + std::to_string(answer.status);
   if (first.size() > kLongestReason) first = first.substr(0, kLongestReason) + "...";
   return print::spelled(first);
 }

@@ -89,7 +89,7 @@ Number number_of(const Json& json) {
   const auto number = json.get<std::int64_t>();
   if (!json.is_number_integer() || number < 0 ||
       static_cast<std::uint64_t>(number) > static_cast<std::uint64_t>(std::numeric_limits<Number>::max()))
-    throw std::runtime_error("a number out of its bounds");
+    throw std::runtime_error("a number is out of range");
   return static_cast<Number>(number);
 }
 
@@ -122,7 +122,7 @@ stacks::Location read_location(const Json& json) {
   const char* const begin = process.data() + (colon == std::string::npos ? process.size() : colon + 1);
   const auto [end, error] = std::from_chars(begin, process.data() + process.size(), location.pid);
   if (error != std::errc() || end != process.data() + process.size())
-    throw std::runtime_error("a process without a number");
+    throw std::runtime_error("a process has no number");
   return location;
 }
 
@@ -131,9 +131,9 @@ std::vector<std::size_t> read_looks(const Json& json, const Observation& found) 
   for (const Json& each : json) {
     looks.push_back(each.is_null() ? stacks::kNotSeen : number_of<std::size_t>(each));
     if (looks.back() != stacks::kNotSeen && looks.back() >= found.paths.size())
-      throw std::runtime_error("a path that is not there");
+      throw std::runtime_error("a path is missing");
   }
-  if (looks.size() != found.looks) throw std::runtime_error("looks that are not there");
+  if (looks.size() != found.looks) throw std::runtime_error("some looks are missing");
   return looks;
 }
 

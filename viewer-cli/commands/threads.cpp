@@ -15,8 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -68,6 +71,26 @@ std::string difference(double value, double mean) {
   return (percent >= 0 ? "+" : "") + grouped(percent) + " %";
 }
 
+Table table_of(const database::Contents& experiment, const ThreadSeries& series) {
+  using enum Table::In;
+  Table table{{{"location", json},
+               {"rank", csv},
+               {"thread", csv},
+               {"role", csv},
+               {"process", csv},
+               {"value", json},
+               {series.column.title, csv}},
+              {}};
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    const database::LocationEntry self = experiment.locations[series.locations[i]];
+    table.rows.push_back({Table::Thread{series.locations[i]},
+                          self.rank < 0 ? Table::Cell() : std::int64_t{self.rank}, std::uint64_t{self.thread},
+                          experiment.roles[self.role].name, process_of(self), series.values[i],
+                          series.values[i]});
+  }
+  return table;
+}
+
 /// The threads of one role.
 class Plot {
  public:
@@ -116,60 +139,67 @@ class Plot {
          << '\n';
   }
 
+  /// A row for each thread; those far from the others have their difference from the mean.
+  [[nodiscard]] Table table() const {
+    Table table = table_of(experiment_, series_);
+    table.columns.push_back({"difference", Table::In::text});
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+      table.rows[i].push_back(outliers_[i] ? Table::Cell(difference(series_.values[i], mean()))
+                                           : Table::Cell());
+    table.text = {{.column = "location"},
+                  {.column = "value", .as = Table::As::scaled, .scale = scale_},
+                  {.column = "difference", .as = Table::As::right}};
+    return table;
+  }
+
+  /// Behind each of the lines what is drawn of it, in as many columns as are left.
+  template <class Draw>
+  void write_drawn(const std::vector<std::string>& lines, const Draw& draw) {
+    constexpr std::size_t kLeast = 10, kMost = 100;
+    std::size_t taken = 0;
+    for (const std::string& line : lines) taken = std::max(taken, columns(line) + 2);
+    const std::size_t width = std::clamp(screen_.width > taken ? screen_.width - taken : 0, kLeast, kMost);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string drawn = draw(i, width);
+      out_ << lines[i] << (drawn.empty() ? "" : std::string(taken - columns(lines[i]), ' ')) << drawn << '\n';
+    }
+  }
+
   void bars() {
-    std::size_t names = 0;
-    for (const std::uint32_t location : series_.locations) {
-      names = std::max(names, columns(location_label(experiment_, location)));
-    }
-    const std::size_t numbers = columns(scale_.write(largest_));
-    const std::size_t taken = names + numbers + 2 + 2 + 10;
-    const std::size_t width =
-        std::clamp<std::size_t>(screen_.width > taken ? screen_.width - taken : 0, 10, 100);
-    for (std::size_t index = 0; index < series_.values.size(); ++index) {
-      const double value = series_.values[index];
-      const std::string name = location_label(experiment_, series_.locations[index]);
-      std::string drawn = bar(value / largest_, width, screen_.unicode);
-      std::string mark;
-      if (outliers_[index]) {
-        mark = "  " + difference(value, mean());
-        drawn = screen_.warning(drawn);
-      }
-      out_ << name << std::string(names - columns(name) + 2, ' ') << align_right(scale_.write(value), numbers)
-           << "  " << drawn << screen_.bold(mark) << '\n';
-    }
+    write_drawn(to_lines(screen_, experiment_, table(), series_.values.size()),
+                [&](std::size_t index, std::size_t width) {
+                  const std::string drawn = bar(series_.values[index] / largest_, width, screen_.unicode);
+                  return outliers_[index] ? screen_.warning(drawn) : drawn;
+                });
   }
 
   /// Neighbours together: their range as a light bar around a mark at their mean.
   void groups() {
     const std::size_t count = series_.values.size();
     const std::size_t each = (count + kGroups - 1) / kGroups;
-    const std::size_t numbers = columns(scale_.write(largest_));
-    std::vector<std::string> names;
-    std::size_t widest = 0;
-    for (std::size_t begin = 0; begin < count; begin += each) {
-      const std::size_t last = std::min(begin + each, count) - 1;
-      names.push_back(location_label(experiment_, series_.locations[begin]) +
-                      (screen_.unicode ? " … " : " ... ") +
-                      location_label(experiment_, series_.locations[last]));
-      widest = std::max(widest, columns(names.back()));
+    Table table{{{"threads"}, {"min"}, {"mean"}, {"max"}}, {}, {{.column = "threads"}}};
+    for (const char* const name : {"min", "mean", "max"})
+      table.text.push_back({.column = name, .heading = name, .as = Table::As::scaled, .scale = scale_});
+    std::vector<std::array<double, 3>> ranges;
+    for (std::size_t first = 0; first < count; first += each) {
+      const std::size_t last = std::min(first + each, count) - 1;
+      const std::span values = std::span(series_.values).subspan(first, last + 1 - first);
+      const auto [low, high] = std::ranges::minmax(values);
+      const double middle =
+          std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+      const std::string name = location_label(experiment_, series_.locations[first]) +
+                               (screen_.unicode ? " … " : " ... ") +
+                               location_label(experiment_, series_.locations[last]);
+      table.rows.push_back({name, low, middle, high});
+      ranges.push_back({low / largest_, middle / largest_, high / largest_});
     }
-    const std::size_t taken = widest + 3 * (numbers + 2) + 2;
-    const std::size_t width =
-        std::clamp<std::size_t>(screen_.width > taken ? screen_.width - taken : 0, 10, 100);
-    out_ << std::string(widest, ' ') << "  " << align_right("min", numbers) << "  "
-         << align_right("mean", numbers) << "  " << align_right("max", numbers) << '\n';
-    for (std::size_t group = 0; group < names.size(); ++group) {
-      const auto begin = series_.values.begin() + static_cast<std::ptrdiff_t>(group * each);
-      const auto end =
-          series_.values.begin() + static_cast<std::ptrdiff_t>(std::min((group + 1) * each, count));
-      const double low = *std::min_element(begin, end);
-      const double high = *std::max_element(begin, end);
-      const double middle = std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
-      out_ << names[group] << std::string(widest - columns(names[group]) + 2, ' ')
-           << align_right(scale_.write(low), numbers) << "  " << align_right(scale_.write(middle), numbers)
-           << "  " << align_right(scale_.write(high), numbers) << "  "
-           << range(low / largest_, middle / largest_, high / largest_, width) << '\n';
-    }
+    std::vector<std::string> lines = to_lines(screen_, experiment_, table, ranges.size());
+    out_ << lines.front() << '\n';
+    lines.erase(lines.begin());
+    write_drawn(lines, [&](std::size_t group, std::size_t width) {
+      const auto& [low, middle, high] = ranges[group];
+      return range(low, middle, high, width);
+    });
   }
 
   [[nodiscard]] std::string range(double low, double middle, double high, std::size_t width) const {
@@ -190,23 +220,21 @@ class Plot {
   }
 
   void list_outliers() {
-    std::vector<std::size_t> listed;
-    for (std::size_t index = 0; index < series_.values.size(); ++index) {
-      if (outliers_[index]) listed.push_back(index);
+    Table outliers = table();
+    std::vector<std::pair<double, Table::Row>> listed;  // how far from the mean
+    for (std::size_t i = 0; i < outliers.rows.size(); ++i) {
+      if (outliers_[i])
+        listed.emplace_back(std::abs(series_.values[i] - mean()), std::move(outliers.rows[i]));
     }
     if (listed.empty()) return;
-    std::stable_sort(listed.begin(), listed.end(), [&](std::size_t a, std::size_t b) {
-      return std::abs(series_.values[a] - mean()) > std::abs(series_.values[b] - mean());
-    });
+    std::ranges::stable_sort(listed, std::ranges::greater(), [](const auto& one) { return one.first; });
+    outliers.rows.clear();
+    for (auto& [distance, row] : listed) outliers.rows.push_back(std::move(row));
     out_ << "\nOutliers\n";
-    for (std::size_t index = 0; index < std::min(listed.size(), kOutliersListed); ++index) {
-      const double value = series_.values[listed[index]];
-      out_ << "  " << location_label(experiment_, series_.locations[listed[index]]) << "  " << amount(value)
-           << "  " << difference(value, mean()) << '\n';
-    }
-    if (listed.size() > kOutliersListed) {
+    for (const std::string& line : to_lines(screen_, experiment_, outliers, kOutliersListed))
+      out_ << "  " << line << '\n';
+    if (listed.size() > kOutliersListed)
       out_ << "  and " << listed.size() - kOutliersListed << " more (--format csv lists all values)\n";
-    }
   }
 
   std::ostream& out_;
@@ -262,26 +290,6 @@ void write_text(std::ostream& out, const Screen& screen, const database::Content
   }
 }
 
-Table table_of(const database::Contents& experiment, const ThreadSeries& series) {
-  using enum Table::In;
-  Table table{{{"location", json},
-               {"rank", csv},
-               {"thread", csv},
-               {"role", csv},
-               {"process", csv},
-               {"value", json},
-               {series.column.title, csv}},
-              {}};
-  for (std::size_t i = 0; i < series.values.size(); ++i) {
-    const database::LocationEntry self = experiment.locations[series.locations[i]];
-    table.rows.push_back({Table::Thread{series.locations[i]},
-                          self.rank < 0 ? Table::Cell() : std::int64_t{self.rank}, std::uint64_t{self.thread},
-                          experiment.roles[self.role].name, process_of(self), series.values[i],
-                          series.values[i]});
-  }
-  return table;
-}
-
 /// `{"node":path,"metric","unit","values":[{location…,"value"}]}`.
 Json json_of(const database::Contents& experiment, const ThreadSeries& series) {
   return {{"node", path_json(series.path)},
@@ -325,7 +333,7 @@ void require_threads(const database::Contents& experiment, const views::Column& 
   for (const views::Column& each : measured) {
     if (!each.blame && !experiment.metrics[each.metric].summary_only) continue;
     throw UsageError("metric: " + each.name.event +
-                     " has no values per thread (it is made from all threads; try idleness)");
+                     " has no values per thread (it is computed over all threads; try idleness)");
   }
 }
 

@@ -73,7 +73,8 @@ const Variation& variation_of(const database::Contents& experiment, std::uint32_
   if (levels == 0) return all.empty() ? nothing : all.front();
   if (finer < levels) return all[finer];
   throw UsageError("--finer: there " + std::string(levels == 2 ? "is " : "are ") +
-                   (levels == 1 ? "no finer levels" : counted(levels - 1, "finer level")));
+                   (levels == 1 ? "no finer levels (leave it out)"
+                                : counted(levels - 1, "finer level") + " (give a smaller number)"));
 }
 
 const Variation& variation_of(const database::Contents& experiment, const std::string& procedure) {

@@ -46,10 +46,11 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
-    notes.push_back(amount(quality.unclassified_wait_ns, unicode) + " of one-sided waiting unclassified.");
+    notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
+                    " of one-sided waiting is of no known pattern.");
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
-                    " of estimated waits dropped: not confirmed by samples.");
+                    " of estimated waits is left out: samples do not confirm it.");
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
   return notes;
 }

@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -57,8 +58,8 @@ std::vector<database::ContextRange> find_code(const views::Figures& figures, con
   const auto communicates = [&](ContextId context) { return is_communication(experiment, context); };
   if (std::ranges::all_of(contexts, communicates))
     throw CommandError("what-if: " + name +
-                       ": is communication, which a replay leaves as it is (name code that computes; waits "
-                       "follow from it)");
+                       ": is communication, which a replay does not change (name code that computes; "
+                       "waits follow from it)");
   std::vector<database::ContextRange> ranges;
   for (const ContextId context : contexts) ranges.push_back({context, experiment.contexts[context].end});
   return ranges;
@@ -77,7 +78,7 @@ std::pair<std::string, double> parse_speedup(const std::string& text) {
     throw UsageError("--speedup: '" + text + "' (write PATH=FACTOR: 2 halves its time)");
   if (factor < kSlowest || factor > kFastest)
     throw UsageError("--speedup: '" + text +
-                     "': the factor is not from 0.001 to 1000000 (--remove: no time)");
+                     "': the factor is out of range (give one from 0.001 to 1000000, or --remove)");
   return {text.substr(0, equals), factor};
 }
 
@@ -96,7 +97,7 @@ fs::path measurement_of(const database::Contents& experiment, const std::string&
                        " (give the directory: viewer-cli DIR what-if; or measure again with --trace)");
   const std::string run = merge::marked_run(beside);
   if (!run.empty() && run != experiment.run.run_id)
-    throw CommandError("what-if: " + named + ": is of another run than " + beside.string() +
+    throw CommandError("what-if: " + named + ": belongs to another run than " + beside.string() +
                        " (prof-mpi --force " + print::shell_path(beside.string()) + " merges that one)");
   return beside;
 }
@@ -155,8 +156,8 @@ class Writer {
   void write() {
     run();
     code();
-    waits(true, "Waits that vanish");
-    waits(false, "Waits that appear elsewhere");
+    waits(true, "Waits that get shorter");
+    waits(false, "Waits that get longer");
     incomplete();
     if (answer_.contradictions > 0)
       paragraph(screen_.warning(counted(answer_.contradictions, "wait") +
@@ -205,8 +206,7 @@ class Writer {
               time(code.largest_ns) + " on one; then " + time(std::max(0.0, code.after_ns)) + " in all. ";
       if (code.placed_blindly)
         text +=
-            "Ranks that never come between the same MPI calls get their part spread over all their "
-            "computing. ";
+            "Ranks that never compute between the same MPI calls take on their part wherever they compute. ";
     }
     const auto before = static_cast<double>(answer_.waiting_ns);
     const auto after = static_cast<double>(answer_.predicted_waiting_ns);
@@ -219,25 +219,27 @@ class Writer {
     return std::max(wait.before_ns, wait.after_ns) - std::min(wait.before_ns, wait.after_ns);
   }
 
-  void waits(bool shrink, const char* title) {
-    std::vector<Wait> list;
+  /// Those that get shorter, or longer.
+  void waits(bool shorter, const char* title) {
+    std::vector<Wait> changed;
     for (const Wait& wait : answer_.waits) {
-      if (wait.before_ns != wait.after_ns && (wait.after_ns < wait.before_ns) == shrink) list.push_back(wait);
+      if (wait.before_ns != wait.after_ns && (wait.after_ns < wait.before_ns) == shorter)
+        changed.push_back(wait);
     }
-    if (list.empty()) return;
     const std::size_t shown = rows_to_show(
-        list, static_cast<double>(std::max(answer_.waiting_ns, answer_.predicted_waiting_ns)), by);
+        changed, static_cast<double>(std::max(answer_.waiting_ns, answer_.predicted_waiting_ns)), by);
     if (shown == 0) return;
-    out_ << '\n' << screen_.bold(title) << '\n';
-    const RowWriter rows(out_, screen_, experiment_, by(list.front()));
-    for (std::size_t i = 0; i < shown; ++i) {
-      const Wait& wait = list[i];
-      rows.row(by(wait), std::string(metrics::name_of(wait.pattern)) + ": " +
-                             time(static_cast<double>(wait.before_ns)) + ", then " +
-                             time(static_cast<double>(wait.after_ns)));
-      rows.path(wait.context);
+    List list{.introduction = screen_.bold(title), .left_out = changed.size() - shown};
+    if (list.left_out > 0) list.largest_left_ns = by(changed[shown]);
+    for (const Wait& wait : std::span(changed).first(shown)) {
+      list.rows.push_back({.ns = by(wait),
+                           .name = std::string(metrics::name_of(wait.pattern)),
+                           .text = time(static_cast<double>(wait.before_ns)) + ", then " +
+                                   time(static_cast<double>(wait.after_ns)),
+                           .paths = {{.context = wait.context}}});
     }
-    rows.rest(list.size(), shown);
+    out_ << '\n';
+    write_list(out_, screen_, experiment_, list);
   }
 
   std::ostream& out_;
@@ -319,12 +321,11 @@ merge::WhatIfQuestion what_if_question(const views::Source& source, const Invoca
 }
 
 void write_what_if(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const Invocation& invocation, const merge::WhatIfAnswer& answer,
-                   const merge::WhatIfAnswer* in_intervals) {
-  Writer writer(out, screen, experiment, invocation, answer);
+                   const Invocation& invocation, std::span<const merge::WhatIfAnswer> answers) {
+  Writer writer(out, screen, experiment, invocation, answers.front());
   writer.write();
-  if (in_intervals == nullptr) return;
-  const std::string note = note_on_intervals(writer, answer, *in_intervals);
+  if (answers.size() < 2) return;
+  const std::string note = note_on_intervals(writer, answers.front(), answers.back());
   if (!note.empty()) writer.paragraph(note);
 }
 
@@ -367,7 +368,7 @@ void run_what_if(std::ostream& out, const Screen& screen, const views::Source& s
       write_csv(out, experiment, changes_table(answer));
       break;
     case Format::text:
-      write_what_if(out, screen, experiment, invocation, answer, compares ? &answers.back() : nullptr);
+      write_what_if(out, screen, experiment, invocation, answers);
       break;
   }
 }

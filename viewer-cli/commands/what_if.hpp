@@ -7,6 +7,7 @@
 #include "views/source.hpp"
 
 #include <ostream>
+#include <span>
 
 // What the run would be with other work (`what-if`), by a replay of its time lines.
 namespace culprit::viewer {
@@ -18,11 +19,9 @@ merge::Options what_if_options(const database::Contents& experiment, const std::
 /// The question of an invocation, in contexts of its database; throws UsageError or CommandError.
 merge::WhatIfQuestion what_if_question(const views::Source& source, const Invocation& invocation);
 
-/// `in_intervals`: the answer where each interval between MPI calls is balanced by itself; null: not asked
-/// for.
+/// `answers`: of what was asked, and, where work is balanced over the run, of balancing each interval.
 void write_what_if(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                   const Invocation& invocation, const merge::WhatIfAnswer& answer,
-                   const merge::WhatIfAnswer* in_intervals = nullptr);
+                   const Invocation& invocation, std::span<const merge::WhatIfAnswer> answers);
 Json what_if_json(const database::Contents& experiment, const merge::WhatIfAnswer& answer);
 
 /// Replays the measurement that the database was made from, and writes what was asked for.

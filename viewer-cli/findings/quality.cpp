@@ -81,8 +81,9 @@ namespace {
 /// Where nothing but the times of day relates the hosts' clocks.
 std::string uncompared_text(const database::Quality& quality) {
   if (quality.clock_error_ns != database::kClocksNotCompared) return {};
-  return "The hosts did not compare their clocks (ranks do not see in a directory of their own that all are "
-         "measured): waits between hosts are by their times of day, and wrong by what these differ.";
+  return "The hosts did not compare their clocks (ranks with a directory of their own do not see that all "
+         "ranks are measured): their times of day are compared instead, and waits between hosts are wrong by "
+         "as much as these differ.";
 }
 
 std::string violations_text(const database::Contents& experiment) {
@@ -103,8 +104,8 @@ std::string violations_text(const database::Contents& experiment) {
   // One clock does not err.
   if (one_host)
     text +=
-        " On one host that is so where a rank's sampling was stopped while messages were under way: later "
-        "ones are then taken for them.";
+        " On one host this happens where a rank's sampling was stopped while messages were on their way: "
+        "later messages are then matched in their place.";
   return text;
 }
 
@@ -240,22 +241,23 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     warn(partly + ": the work of the others and the waits for them are not in the results.");
   if (quality.dropped > 0) {
-    warn(counted(quality.dropped, "sample") + " recorded nothing; times are at least that much too small.");
+    warn(counted(quality.dropped, "sample") +
+         " could not be recorded; times are too small by at least that much.");
   }
   if (quality.full > 0) {
-    warn(counted(quality.full, "sample") + " found a memory area full and count for a caller.");
+    warn(counted(quality.full, "sample") + " found no memory for their call path and count for a caller.");
   }
   if (quality.slowed > 0) {
     const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);
     warn("sampling cost more than it may (a tenth of a thread's time, a twentieth of the processors): " +
          counted(quality.slowed, "thread") + (quality.slowed == 1 ? " was" : " were") +
          " sampled more slowly, at times at 1/" + grouped(static_cast<double>(factor)) +
-         " of the rate; times stay right, of fewer samples.");
+         " of the rate; times stay right, but come from fewer samples.");
   }
   if (quality.epochs_lost > 0) {
     warn(counted(quality.epochs_lost, "call") +
-         " of one-sided communication found no accumulator (too many call paths, windows or peers); `waits` "
-         "knows less of them.");
+         " of one-sided communication could not be recorded (too many call paths, windows or peers): `waits` "
+         "lists too little of them.");
   }
 }
 

@@ -206,7 +206,7 @@ void take_job(const std::string& job, Invocation& invocation) {
   }
   const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), invocation.stacks.launcher);
   if (error != std::errc() || end != job.data() + job.size() || invocation.stacks.launcher <= 0)
-    throw UsageError("--job: no number of a process (give that of mpirun or mpiexec)");
+    throw UsageError("--job: not the number of a process (give that of mpirun or mpiexec)");
 }
 
 /// Takes the command out of the words, and leaves what is to be looked at.
@@ -222,7 +222,7 @@ void take_subjects(const CLI::App& app, const Raw& raw, Invocation& invocation) 
   if (invocation.stacks.looks == 0 || invocation.stacks.looks > kMostLooks)
     throw UsageError("--looks: give a number from 1 to " + std::to_string(kMostLooks));
   if (!(invocation.every_s >= 0) || invocation.every_s > 3600)
-    throw UsageError("--every: no number of seconds (give one from 0 to 3600)");
+    throw UsageError("--every: not a number of seconds (give one from 0 to 3600)");
   invocation.stacks.subjects = std::move(words);
 }
 
@@ -230,8 +230,8 @@ void check_options(const CLI::App& app, Command command, std::string_view name) 
   for (const OptionUse& use : kUses) {
     const bool given = app.count(std::string(use.option)) > 0;
     if (given && std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end()) {
-      throw UsageError(std::string(use.option) + ": no option of " + std::string(name) + " (see viewer-cli " +
-                       std::string(name) + " --help)");
+      throw UsageError(std::string(use.option) + ": not an option of " + std::string(name) +
+                       " (see viewer-cli " + std::string(name) + " --help)");
     }
   }
 }
@@ -257,8 +257,8 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
       if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
       invocation.export_format = choose(kExports, words[next++], "no such export format").format;
       if (!invocation.metric.empty() && !shows_one_metric(invocation.export_format))
-        throw UsageError("--metric: no option of export " + words[next - 1] +
-                         ", which has no metric to choose (see viewer-cli export --help)");
+        throw UsageError("--metric: export " + words[next - 1] +
+                         " has no metric to choose (see viewer-cli export --help)");
       break;
     default:
       break;
@@ -345,10 +345,10 @@ void check_follow(const CLI::App& app, Invocation& invocation) {
     return;
   }
   if (invocation.command_given || invocation.browse)
-    throw UsageError("--follow: no command and no second run go with it (write: viewer-cli DIR --follow)");
+    throw UsageError("--follow: takes no command and no second run (write: viewer-cli DIR --follow)");
   if (app.count("--every") == 0) invocation.every_s = kUsual;
   if (!(invocation.every_s >= 0.1 && invocation.every_s <= kLongest))
-    throw UsageError("--every: no number of seconds from 0.1 to 3600 (default: 2)");
+    throw UsageError("--every: not a number of seconds (give one from 0.1 to 3600; the default is 2)");
 }
 
 /// A replay needs something to change.
@@ -360,11 +360,11 @@ void check_what_if(const Invocation& invocation) {
         "what-if: nothing to change (give --balance PATH, --speedup PATH=2 or --remove PATH; see viewer-cli "
         "what-if --help)");
   if (invocation.what_if.each && invocation.what_if.balanced.empty())
-    throw UsageError("--each: says how --balance is meant (give --balance PATH)");
+    throw UsageError("--each: only with --balance (give --balance PATH)");
 }
 
 void take_limits(const CLI::App& app, const Raw& raw, Invocation& invocation) {
-  if (!(invocation.after_s >= 0)) throw UsageError("--after: no number of seconds (give one from 0 on)");
+  if (!(invocation.after_s >= 0)) throw UsageError("--after: not a number of seconds (give 0 or more)");
   if (app.count("--depth") > 0) invocation.depth = raw.depth;
   if (app.count("--min") > 0) {
     if (!(raw.min_percent >= 0 && raw.min_percent <= 100)) {
@@ -420,7 +420,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   check_output(invocation, name);
   invocation.format = choose(kFormats, raw.format, "--format");
   if (invocation.format == Format::csv && !has_csv(invocation.command)) {
-    throw UsageError("--format csv: " + name + " is no table (use text or json)");
+    throw UsageError("--format csv: " + name + " has no csv form (use text or json)");
   }
   take_limits(app, raw, invocation);
   refuse_parts_in_browser(app, invocation);

@@ -278,8 +278,8 @@ outside MPI: serial parts x load balance x contention for locks x overhead of Op
      kNoTable,
      {}},
     {"what-if",
-     R"help(The run replayed with the time of some code changed: how long it would take, which waits would vanish, and
-which would appear elsewhere. Needs the measurement directory, with time lines (hpcrun-lite --trace): a database
+     R"help(The run replayed with the time of some code changed: how long it would take, which waits would get
+shorter, and which longer. Needs the measurement directory, with time lines (hpcrun-lite --trace): a database
 holds sums, a replay each call.
 
   viewer-cli run1 what-if --balance main/solve/smooth    the same time on all ranks

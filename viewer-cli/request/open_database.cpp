@@ -102,7 +102,7 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
   }
   if (database != fs::path(path) &&
       is_of_an_older_run(database, opened.source->experiment().run.run_id, path)) {
-    throw std::runtime_error("open: " + database.string() + ": is of another run than " + path +
+    throw std::runtime_error("open: " + database.string() + ": belongs to another run than " + path +
                              ", which was measured later (prof-mpi --force " + print::shell_path(path) +
                              " replaces it, or give the database itself)");
   }

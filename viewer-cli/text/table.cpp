@@ -1,7 +1,9 @@
 #include "text/table.hpp"
 
 #include "text/call_path_text.hpp"
+#include "text/shorten.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -97,7 +99,7 @@ void add_location_of(Json& row, const Contents& experiment, const Table::Cell& c
 template <class Add, class AddFrame>
 void each_in_csv(const Table::Columns& columns, const Add& add, const AddFrame& add_frame) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].in == Table::In::json) continue;
+    if (columns[i].in == Table::In::json || columns[i].in == Table::In::text) continue;
     if (columns[i].is_frame) {
       add_frame(i);
     } else {
@@ -112,7 +114,7 @@ Json to_json(const Contents& experiment, const Table::Columns& columns, const Ta
   Json object = Json::object();
   for (std::size_t i = 0; i < row.size(); ++i) {
     const Table::Column& column = columns[i];
-    if (column.in == Table::In::csv) continue;
+    if (column.in == Table::In::csv || column.in == Table::In::text) continue;
     if (column.name == "location") {
       add_location_of(object, experiment, row[i]);
       continue;
@@ -178,6 +180,99 @@ void write_csv_row(std::ostream& out, const std::vector<std::string>& fields) {
 
 std::string csv_number(double value) {
   return std::isnan(value) ? std::string{} : fmt::format("{}", value);
+}
+
+namespace {
+
+std::optional<double> number_of(const Table::Cell& cell) {
+  if (const auto* const value = std::get_if<double>(&cell)) return *value;
+  if (const auto* const whole = std::get_if<std::uint64_t>(&cell)) return static_cast<double>(*whole);
+  return std::nullopt;
+}
+
+std::string amount_text(const Table::TextColumn& column, double value, bool unicode) {
+  switch (column.as) {
+    case Table::As::scaled:
+      return column.scale.write(value) + (column.scale.unit.empty() ? "" : ' ' + column.scale.unit);
+    case Table::As::seconds:
+      return duration(value, unicode);
+    case Table::As::share:
+      return round_percent(value);
+    case Table::As::bytes:
+      return bytes(value);
+    case Table::As::rate:
+      return bytes(value) + "/s";
+    default:
+      return grouped(value);
+  }
+}
+
+/// The texts of one column, and how they stand in it.
+struct ColumnText {
+  const Table::TextColumn& column;
+  std::vector<std::string> cells = {};
+  std::size_t width = 0;  ///< 0: no cell has a text
+
+  ColumnText(const Screen& screen, const Contents& experiment, const Table& table,
+             const Table::TextColumn& described, std::size_t rows)
+      : column(described) {
+    const auto place = std::ranges::find(table.columns, described.column, &Table::Column::name);
+    const auto index = static_cast<std::size_t>(place - table.columns.begin());
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Table::Cell& cell = table.rows[i][index];
+      const std::optional<double> number = number_of(cell);
+      cells.push_back(number ? amount_text(column, *number, screen.unicode)
+                             : std::visit(TextOf{experiment}, cell));
+      if (std::holds_alternative<std::monostate>(cell)) cells.back() = column.none;
+      width = std::max(width, columns(cells.back()));
+    }
+    if (width > 0) width = std::max(width, columns(column.heading));
+  }
+
+  [[nodiscard]] bool is_left() const { return column.as == Table::As::left || column.as == Table::As::name; }
+};
+
+/// Side by side, two blanks between them and none at the end; `text_of` gives each column's.
+template <class TextOfColumn>
+std::string line_of(const std::vector<ColumnText>& all, const TextOfColumn& text_of) {
+  std::string line;
+  std::size_t taken = 0, end = 0;
+  for (const ColumnText& each : all) {
+    const auto& [text, width] = text_of(each);
+    const std::size_t begin = end + (each.is_left() ? 0 : each.width - width);
+    if (width > 0) {
+      line += std::string(begin - taken, ' ') + text;
+      taken = begin + width;
+    }
+    end += each.width + 2;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> to_lines(const Screen& screen, const Contents& experiment, const Table& table,
+                                  std::size_t most) {
+  const std::size_t rows = std::min(most, table.rows.size());
+  std::vector<ColumnText> all;
+  for (const Table::TextColumn& column : table.text) {
+    ColumnText text(screen, experiment, table, column, rows);
+    if (text.width > 0) all.push_back(std::move(text));
+  }
+  using Shown = std::pair<std::string, std::size_t>;  // what is written, and the columns that it takes
+  std::vector<std::string> lines;
+  if (std::ranges::any_of(table.text, [](const auto& column) { return !column.heading.empty(); })) {
+    lines.push_back(screen.dim(line_of(all, [](const ColumnText& each) {
+      return Shown{each.column.heading, columns(each.column.heading)};
+    })));
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    lines.push_back(line_of(all, [&](const ColumnText& each) {
+      const std::string& text = each.cells[i];
+      return Shown{each.column.as == Table::As::name ? screen.bold(text) : text, columns(text)};
+    }));
+  }
+  return lines;
 }
 
 }  // namespace culprit::viewer

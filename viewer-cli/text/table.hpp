@@ -2,7 +2,10 @@
 
 #include "database/contents.hpp"
 #include "text/frame_json.hpp"
+#include "text/quantity.hpp"
+#include "text/screen.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -13,9 +16,10 @@
 
 namespace culprit::viewer {
 
-/// What a command found, described once: columns and typed cells, which two writers make csv and json of.
+/// What a command found, described once: columns and typed cells, of which three writers make csv, json and
+/// text.
 struct Table {
-  enum class In : std::uint8_t { both, csv, json };
+  enum class In : std::uint8_t { both, csv, json, text };
   struct Column {
     std::string name;
     In in = In::both;
@@ -48,6 +52,15 @@ struct Table {
   /// monostate: there is none.
   using Cell = std::variant<std::monostate, bool, double, std::uint64_t, std::int64_t, std::string, Thread,
                             Threads, Ranks, Path, Scope, Scopes, Texts, Numbers>;
+  /// How a text shows an amount, at the right of its column, or a name, at its left.
+  enum class As : std::uint8_t { number, scaled, seconds, share, bytes, rate, right, left, name };
+  struct TextColumn {
+    std::string column;  ///< its name
+    std::string heading = {};
+    As as = As::left;
+    Scale scale = {};       ///< of `scaled`
+    std::string none = {};  ///< in place of a value that there is not
+  };
   static Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
   using Columns = std::vector<Column>;
@@ -55,11 +68,16 @@ struct Table {
 
   Columns columns;
   std::vector<Row> rows;
+  std::vector<TextColumn> text = {};  ///< what a text shows, in this order
 };
 
 /// An array with an object per row.
 Json to_json(const database::Contents& experiment, const Table& table);
 void write_csv(std::ostream& out, const database::Contents& experiment, const Table& table);
+/// A line of headings, where a column has one, and a line for each of the first `most` rows. Columns without
+/// any value are left out.
+std::vector<std::string> to_lines(const Screen& screen, const database::Contents& experiment,
+                                  const Table& table, std::size_t most);
 
 // The same row by row, of tables that are too large to be kept.
 Json to_json(const database::Contents& experiment, const Table::Columns& columns, const Table::Row& row);

@@ -1,5 +1,5 @@
 // OpenMP by libomp: the tool interface of the OpenMP specification (5.0, chapter 4), which that library
-// offers to whoever defines ompt_start_tool. Of a team are told its begin and its end, when each thread
+// offers to whoever defines ompt_start_tool. It reports a team's begin and end, when each thread
 // begins its part and waits, and which tasks it does meanwhile. Only what is used of the interface is
 // declared here.
 #include "runtime/interpose/openmp.hpp"

@@ -13,11 +13,11 @@ namespace {
 
 using measurement::NodeIndex;
 
-/// So many calls in a row are followed before their rate is judged.
+/// Calls in a row that are followed before their rate is judged.
 constexpr std::uint32_t kJudged = 4096;
 /// At that rate, in calls per second, following them takes 0.3 % of the time.
 constexpr std::uint64_t kMostOften = 30'000;
-/// So many calls are not followed then.
+/// Calls that are not followed then.
 constexpr std::uint32_t kPause = 16 * kJudged;
 
 /// The calls come too often to follow all of them.

@@ -26,10 +26,11 @@ using measurement::EpochKind;
 using measurement::NodeIndex;
 using measurement::ThreadTotal;
 
-/// Totals are published by the first sample after so many ns: a process that is killed lacks what came after.
+/// Totals are published by the first sample after this number of ns: a process that is killed lacks what came
+/// after.
 constexpr std::uint64_t kPublish = kSecond / 4;
-/// Waits for a lock of so many ns are charged one by one; shorter ones are added up to that. A walk takes a
-/// few hundred ns.
+/// Waits for a lock from this number of ns on are charged one by one; shorter ones are added up to that. A
+/// walk takes a few hundred ns.
 constexpr std::uint64_t kChargedAtOnce = 50'000;
 
 /// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
@@ -330,7 +331,7 @@ void LockWait::end(bool acquired) {
 }
 
 std::uint64_t settle_lock(const void* lock, std::uint64_t holders) {
-  return locks::is_awaited(lock) ? locks::settle(lock, account_time(), holders) : 0;
+  return locks::is_awaited(lock) ? locks::charge(lock, account_time(), holders) : 0;
 }
 
 void charge_lock_wait(std::uint64_t owed) {

@@ -17,7 +17,7 @@ namespace {
 /// here.
 constexpr std::uint64_t kTimersShare = 8;
 
-/// A parked thread is noticed at the first tick of the kernel after it has used so much.
+/// A parked thread is noticed at the first tick of the kernel after it has used this CPU time.
 constexpr std::uint64_t kNoticed = 50'000;
 
 long set_timer(int timer, int flags, std::uint64_t first, std::uint64_t interval, itimerspec* before) {

@@ -30,8 +30,8 @@ inline Wide load_wide(const Wide& place) {
   }
 }
 
-/// What each of so many working threads bears of one that idles, in 2^-32: a division takes longer than all
-/// the rest.
+/// What each working thread bears of one that idles, by the number of working threads, in 2^-32: a division
+/// takes longer than all the rest.
 struct IdleShares {
   static constexpr int kTabulated = 64;
   std::int64_t of[kTabulated];

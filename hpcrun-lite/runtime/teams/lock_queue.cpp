@@ -1,6 +1,6 @@
 // Queues of locks (docs/algorithms.md 12). With n waiters since the times s_i the wait at time t is n · t -
 // Σ s_i: a count and a sum say it all. Who gives the lock back takes that and sets all s_i to t; a waiter
-// that leaves takes its own part out, from the last settlement on, or from when it came if that was later. A
+// that leaves takes its own part out, from the last charge on, or from when it came if that was later. A
 // slot serves one lock as long as somebody waits for it; then another may have it. Cost: two
 // compare-and-swaps of 16 bytes for each wait and one for each lock that is given back while others want it.
 #include "runtime/teams/lock_queue.hpp"
@@ -12,12 +12,12 @@ namespace culprit::runtime::locks {
 namespace {
 
 /// A queue: from the lowest bit the number of waiters (14 bits), the sum of their times (56: more than a year
-/// of waits that are not settled), the last settlement (58).
+/// of waits that nobody is charged with yet), the time of the last charge (58).
 class Queue {
  public:
   constexpr explicit Queue(Wide word) : word_(word) {}
-  constexpr Queue(std::uint64_t waiters, std::uint64_t sum, std::uint64_t settled)
-      : word_(Wide{settled} << (kWaiterBits + kSumBits) | Wide{sum & kSumMask} << kWaiterBits |
+  constexpr Queue(std::uint64_t waiters, std::uint64_t sum, std::uint64_t charged)
+      : word_(Wide{charged} << (kWaiterBits + kSumBits) | Wide{sum & kSumMask} << kWaiterBits |
               (waiters & kWaiterMask)) {}
 
   [[nodiscard]] constexpr Wide word() const { return word_; }
@@ -27,10 +27,11 @@ class Queue {
   [[nodiscard]] constexpr std::uint64_t sum() const {
     return static_cast<std::uint64_t>(word_ >> kWaiterBits) & kSumMask;
   }
-  [[nodiscard]] constexpr std::uint64_t settled() const {
+  [[nodiscard]] constexpr std::uint64_t charged() const {
     return static_cast<std::uint64_t>(word_ >> (kWaiterBits + kSumBits));
   }
-  /// What is waited up to `time` and not settled. A change that is late leaves a little less than nothing.
+  /// What is waited up to `time` and nobody is charged with yet. A change that is late leaves a little less
+  /// than nothing.
   [[nodiscard]] constexpr std::uint64_t owed(std::uint64_t time) const {
     const std::uint64_t owed = (waiters() * time - sum()) & kSumMask;
     return (owed & kSumSign) != 0 ? 0 : owed;
@@ -50,7 +51,7 @@ constexpr std::size_t kSlots = 4096, kProbes = 8, kWanted = 65536;  // some KiB 
 struct alignas(64) Slot {
   alignas(16) Wide queue;
   std::atomic<std::uintptr_t> lock;
-  std::atomic<std::uint64_t> left;  // of settlements, for those who still hold the lock
+  std::atomic<std::uint64_t> left;  // of charges, for those who still hold the lock
 };
 
 constinit Slot slots[kSlots] = {};
@@ -98,7 +99,7 @@ Slot* claim(std::uintptr_t lock) {
 
 Queue with(Queue before, std::uint64_t time) {
   if (before.waiters() == 0) return {1, time, time};
-  return {before.waiters() + 1, before.sum() + time, before.settled()};
+  return {before.waiters() + 1, before.sum() + time, before.charged()};
 }
 
 }  // namespace
@@ -126,12 +127,12 @@ Waiter enter(const void* lock, std::uint64_t time) {
 std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired) {
   if (!waiter.queued) return time > waiter.since ? time - waiter.since : 0;
   const auto own = [&](Queue queue) {
-    const std::uint64_t from = queue.settled() > waiter.since ? queue.settled() : waiter.since;
+    const std::uint64_t from = queue.charged() > waiter.since ? queue.charged() : waiter.since;
     return from < time ? from : time;
   };
   const Queue before = change(slots[waiter.slot], [&](Queue queue) {
-    if (queue.waiters() == 1) return Queue(0, 0, queue.settled());
-    return Queue(queue.waiters() - 1, queue.sum() - (acquired ? own(queue) : time), queue.settled());
+    if (queue.waiters() == 1) return Queue(0, 0, queue.charged());
+    return Queue(queue.waiters() - 1, queue.sum() - (acquired ? own(queue) : time), queue.charged());
   });
   waiting.fetch_sub(1, std::memory_order_relaxed);
   // Nobody is reminded of the last one: it takes along what those left that gave up before.
@@ -139,7 +140,7 @@ std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired) {
   return acquired ? time - own(before) : 0;
 }
 
-std::uint64_t settle(const void* lock, std::uint64_t time, std::uint64_t holders) {
+std::uint64_t charge(const void* lock, std::uint64_t time, std::uint64_t holders) {
   Slot* slot = find(reinterpret_cast<std::uintptr_t>(lock));
   if (slot == nullptr) return 0;
   const Queue before = change(*slot, [&](Queue queue) {

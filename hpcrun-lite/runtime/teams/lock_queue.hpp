@@ -6,8 +6,8 @@
 
 // Directed blame (docs/algorithms.md 12): who gives a lock back bears what others have waited for it since it
 // was given back the last time. Kept for each lock that somebody waits for, in 16 bytes: how many wait, the
-// sum of the times since when, and when this was last settled. Lock-free and async-signal-safe; times are the
-// sampling clock's, in ns.
+// sum of the times since when, and when somebody was last charged. Lock-free and async-signal-safe; times are
+// the sampling clock's, in ns.
 namespace culprit::runtime::locks {
 
 /// A thread in a queue.
@@ -31,7 +31,7 @@ Waiter enter(const void* lock, std::uint64_t time);
 std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired);
 /// The lock is about to be given back: what others have waited for it, of which the caller bears one part in
 /// `holders`, and those who hold it with him the rest.
-std::uint64_t settle(const void* lock, std::uint64_t time, std::uint64_t holders);
+std::uint64_t charge(const void* lock, std::uint64_t time, std::uint64_t holders);
 
 /// Locks that do not say whether they are free: how many threads hold or want each (or one of the same hash).
 /// Returns how many did before the caller.

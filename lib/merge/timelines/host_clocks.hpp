@@ -21,7 +21,7 @@ struct ProcessClock {
   std::uint64_t error_ns = 0;  ///< of the comparisons: half of the longest round trip
   std::int64_t to_day_ns =
       0;  ///< the time of day minus CLOCK_MONOTONIC, where it was least: read without a break
-  std::function<void(std::int64_t ns)> move;  ///< has all times of the trace so much later
+  std::function<void(std::int64_t ns)> move;  ///< moves all times of the trace later
 
   ProcessClock(std::string host, std::int32_t rank, std::span<const measurement::trace::ClockPair> pairs);
 };

@@ -20,7 +20,7 @@ using measurement::WaitKind;
 /// a region's team they are of that region, of others only the nearest count.
 constexpr std::uint64_t kRecentOfTeam = 200, kRecent = 2;  // samples
 constexpr std::size_t kMostRecent = 32;                    // of each thread
-/// A long wait is one sample; it is divided into parts of a single sample's length, or so many.
+/// A long wait is one sample; it is divided into parts of a single sample's length, at most this number.
 constexpr std::uint64_t kMostParts = 256;
 
 }  // namespace

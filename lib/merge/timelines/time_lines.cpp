@@ -84,7 +84,7 @@ class TracedProcess final : public waits::ProcessTrace {
 
   [[nodiscard]] bool stopped() const { return trace_.stopped_ns() != 0; }
   [[nodiscard]] std::span<const trace::ClockPair> clocks() const { return trace_.clocks(); }
-  /// Has all times so much later: on another host's clock.
+  /// Moves all times later by `ns`: to another host's clock.
   void move(std::int64_t ns) { clock_ = waits::ClockCorrection::later_by(ns); }
 
  private:

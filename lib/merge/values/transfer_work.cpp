@@ -19,7 +19,7 @@ using measurement::WaitKind;
 
 namespace {
 
-/// So many calls say what the others of their frame do beside waiting.
+/// Calls with known arrivals, from which on their average stands for the frame's other calls.
 constexpr double kEnoughCalls = 16;
 
 /// The large transfers of one frontier frame, and what was sampled in it.

@@ -124,7 +124,7 @@ std::uint32_t CodeOfLines::kind(Location line) const {
   return store_ == nullptr ? 0 : lines_[store_->index_of(line)].kind;
 }
 
-/// Of what a line took, above the mean of the others among so many lines that took so much; in ns.
+/// By how many ns a line is above the mean of the others, of `lines` that took `all_ns` together.
 double CodeOfLines::surplus(std::uint64_t ns, std::uint64_t all_ns, std::uint32_t lines) const {
   if (lines < 2) return 0;
   const auto own = static_cast<double>(ns);

@@ -264,8 +264,8 @@ void ExcessTree::match_alternatives(std::size_t at) {
   for (const auto& [ns, scope] : delayer) leave(scope, ns);
 }
 
-/// So much of what the delayer took in a scope is left, and nobody else's code to compare it with: what took
-/// it longer than others that ran the same over the whole run comes first.
+/// Leaves `ns` of what the delayer took in a scope, for which there is no code of others to compare with:
+/// code that took it longer than others that ran the same over the whole run keeps its part first.
 void ExcessTree::leave(std::size_t at, double ns) {
   const double whole = scopes_[at].ns[0];
   std::map<std::size_t, double> surplus;
@@ -297,7 +297,7 @@ void ExcessTree::add_variance(std::size_t at, double variance, double whole) {
   for (const std::size_t child : scopes_[at].children) add_variance(child, variance, whole);
 }
 
-/// So much of what the delayer took in the scope is left.
+/// Leaves the share `left` of what the delayer took in the scope.
 void ExcessTree::scale(std::size_t at, double left) {
   scopes_[at].left = left;
   for (const std::size_t child : scopes_[at].children) scale(child, left);
@@ -323,7 +323,7 @@ void ExcessTree::keep_whole(std::size_t at) {
   if (scopes_[at].leaf && scopes_[at].excess() > 0) kept_[at] = scopes_[at].excess();
 }
 
-/// What exact or sampled leaves bear, at most so much. Returns how much.
+/// Adds what exact or sampled leaves bear, up to a limit. Returns how much that is.
 double ExcessTree::weigh_kept(bool exact, double most, std::map<PathOfRegion, double>& found) const {
   double sum = 0;
   for (const auto& [leaf, ns] : kept_) sum += scopes_[leaf].exact == exact ? ns : 0;

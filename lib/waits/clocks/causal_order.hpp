@@ -35,7 +35,7 @@ class ClockCorrection {
  public:
   ClockCorrection() = default;
   explicit ClockCorrection(std::span<const measurement::trace::ClockPair> pairs);
-  /// All times so much later, or earlier where that is negative.
+  /// Moves all times later by `ns`, or earlier where that is negative.
   static ClockCorrection later_by(std::int64_t ns);
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t ns) const {

@@ -62,7 +62,7 @@ class RequestTable {
   static constexpr std::size_t kLeastPlaces = 16;
   /// Places in tables that nobody has.
   static constexpr std::size_t kMostSpare = 1 << 16;
-  /// So many places are there at most for a request, before the last time that the table grew.
+  /// A table with more places per request than this does not grow.
   static constexpr std::size_t kMostPlaces = 8;
 
   struct Place {

@@ -61,7 +61,7 @@ Json communication_data(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const std::vector<MpiCall> calls = mpi_calls(figures);
   if (calls.empty()) return nullptr;
-  Json json = to_json(experiment, functions_table(calls));
+  Json json = to_json(experiment, functions_table(experiment, calls));
   for (Json& each : json) each["ranks"] = each["ranks"].size();
   return {{"summary", unwrapped(communication_summary(experiment, calls, true))},
           {"note", unwrapped(communication_note(experiment))},

@@ -50,7 +50,7 @@ Page communication_page(const Workspace& workspace, const Findings& findings, in
   const std::vector<std::string> partners = partner_lines(screen, experiment);
   if (!partners.empty()) {
     add_heading(page, "WHO SENDS TO WHOM", "bytes", width);
-    for (std::size_t i = 2; i < partners.size(); ++i) page.add(partners[i]);  // behind a blank and a heading
+    for (const std::string& line : partners) page.add(line);
   }
   add_paths(page, workspace, screen, width);
   if (const std::string note = communication_note(experiment); !note.empty()) {

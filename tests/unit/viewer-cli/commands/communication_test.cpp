@@ -41,24 +41,24 @@ TEST_CASE("communication: functions, call paths with their messages, and who sen
   CHECK(run(traffic.sample, {"communication"}) ==
         R"(8 000 MPI calls took 4.00 s, 0.1 % of all threads' time. They sent 64.0 kB and received 64.0 kB.
 
-    time    of run      calls    mean longest    size      rate  call
-  4.00 s under 1 %      8 000  500 µs   12 ms     8 B 16.0 kB/s  MPI_Allreduce
+  time     of run  calls    mean  longest  size       rate  call
+4.00 s  under 1 %  8 000  500 µs    12 ms   8 B  16.0 kB/s  MPI_Allreduce
 
-    time    of run      calls    mean longest    size      rate  call path
-  4.00 s under 1 %      8 000  500 µs   12 ms     8 B 16.0 kB/s  MPI_Allreduce
+  time     of run  calls    mean  longest  size       rate  call path
+4.00 s  under 1 %  8 000  500 µs    12 ms   8 B  16.0 kB/s  MPI_Allreduce
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce on 8 ranks, most on rank 3 (900 ms),
     sent 64.0 kB, received 64.0 kB
 
 Who sends to whom, by messages and one-sided operations:
 MPI_COMM_WORLD: 3.01 kB in 4 messages; 1 rank sends to 2 others
-from \ to        0        1        2
-        0        ·  3.00 kB     12 B
-        1        ·        ·        ·
-        2        ·        ·        ·
+  from \ to  0        1     2
+          0  ·  3.00 kB  12 B
+          1  ·        ·     ·
+          2  ·        ·     ·
 a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 other
-from \ to     0     2
-        0     ·     ·
-        2   5 B     ·
+  from \ to    0  2
+          0    ·  ·
+          2  5 B  ·
 )");
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("communication: without a trace, no call's own time is known, and what
   e.communication.calls.front().longest_ns = 0;
   e.communication.partners.clear();
   const std::string text = run(traffic.sample, {"communication"});
-  CHECK(text.find("  4.00 s under 1 %      8 000  500 µs             8 B 16.0 kB/s  MPI_Allreduce\n") !=
+  CHECK(text.find("\n4.00 s  under 1 %  8 000  500 µs   8 B  16.0 kB/s  MPI_Allreduce\n") !=
         std::string::npos);
   CHECK(text.find("\nCounted without a trace: ") != std::string::npos);
 }
@@ -87,7 +87,8 @@ TEST_CASE("communication: many ranks are listed by their largest pairs") {
                                       .bytes = 1000 + static_cast<std::uint64_t>(rank)});
   const std::string text = run(traffic.sample, {"communication"});
   CHECK(text.find("MPI_COMM_WORLD: 66.0 kB in 640 messages; 64 ranks send to 1 other each\n"
-                  "      1.06 kB  from rank 63 to 0 in 10 messages of 106 B\n") != std::string::npos);
+                  "    bytes  from rank  to rank  messages   size\n"
+                  "  1.06 kB         63        0        10  106 B\n") != std::string::npos);
   CHECK(text.find("and 54 more pairs (--format json)") != std::string::npos);
 }
 
@@ -96,7 +97,7 @@ TEST_CASE("communication: pairs of groups of ranks say so") {
   traffic.sample.build().communication.partners = {
       {.communicator = 1, .members = 4096, .from = 0, .to = 64, .ranks = 64, .messages = 10, .bytes = 5000}};
   const std::string text = run(traffic.sample, {"communication"});
-  CHECK(text.find("from rank 0-63 to 64-127 in 10 messages of 500 B") != std::string::npos);
+  CHECK(text.find("5.00 kB       0-63   64-127        10  500 B\n") != std::string::npos);
 }
 
 TEST_CASE("Bytes have three significant digits at most, and a unit that fits") {

@@ -495,18 +495,18 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("64 000 partial unwinds (4.0 %)") != std::string::npos);
   CHECK(text.find("Note: 1 process was cut short") != std::string::npos);
   CHECK(text.find("Note: 2 measurement files could not be read and are missing") != std::string::npos);
-  CHECK(text.find("Note: 12 samples recorded nothing") != std::string::npos);
+  CHECK(text.find("Note: 12 samples could not be recorded") != std::string::npos);
   CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
   CHECK(text.find("Note: sampling cost more than it may") != std::string::npos);
   CHECK(text.find("at times at 1/4 of the rate") != std::string::npos);
-  CHECK(text.find("Note: 5 samples found a memory area full") != std::string::npos);
+  CHECK(text.find("Note: 5 samples found no memory for their call path") != std::string::npos);
   CHECK(text.find("no names") == std::string::npos);
 }
 
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
   SolverSample solver;
   solver.sample.build().quality.clock_violations = 5;
-  CHECK(run(solver.sample, {}).find("On one host that is so") != std::string::npos);
+  CHECK(run(solver.sample, {}).find("On one host this happens") != std::string::npos);
   CHECK(run(solver.sample, {}).find("clocks of the hosts") == std::string::npos);
   solver.sample.build().run.hosts = {"node1", "node2"};
   CHECK(run(solver.sample, {}).find("On one host") == std::string::npos);

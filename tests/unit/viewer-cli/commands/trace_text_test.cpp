@@ -309,7 +309,8 @@ None of them took unusually long.
   std::erase_if(variations, [](const database::Variation& one) { return !one.chosen; });
   CHECK(run(named.sample, {"variation"}) == run(named.sample, {"variation", "--procedure", "spmv"}));
   // What was named is no level; what was not named is not there.
-  CHECK_THROWS_WITH(run(traced.sample, {"variation", "--finer", "2"}), "--finer: there is 1 finer level");
+  CHECK_THROWS_WITH(run(traced.sample, {"variation", "--finer", "2"}),
+                    "--finer: there is 1 finer level (give a smaller number)");
   CHECK_THROWS_WITH(
       run(traced.sample, {"variation", "--procedure", "setup"}),
       "--procedure: setup: this database has the invocations of cg_iterate, spmv (prof-mpi --segment "

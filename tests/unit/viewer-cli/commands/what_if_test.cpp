@@ -5,6 +5,7 @@
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
+#include <array>
 #include <sstream>
 
 #include <catch2/catch.hpp>
@@ -30,13 +31,15 @@ merge::WhatIfAnswer answer_of(const views::testing::SolverSample& solver) {
 
 }  // namespace
 
-TEST_CASE("what-if: how long the run would take, whose waits vanish, and which appear elsewhere") {
+TEST_CASE("what-if: how long the run would take, whose waits get shorter, and which get longer") {
   const views::testing::SolverSample solver;
   Invocation invocation;
   invocation.what_if.balanced = {"spmv"};
   std::ostringstream out;
   const merge::WhatIfAnswer answer = answer_of(solver);
-  write_what_if(out, {}, solver.sample.experiment(), invocation, answer);
+  merge::WhatIfAnswer each = answer;
+  each.predicted_ns = 700 * kSecond;
+  write_what_if(out, {}, solver.sample.experiment(), invocation, std::array{answer, each});
   const std::string text = flowing(out.str());
   const auto says = [&text](const char* words) {
     INFO(text);
@@ -47,10 +50,11 @@ TEST_CASE("what-if: how long the run would take, whose waits vanish, and which a
       "less.");
   says("Computing in spmv: 5 000 s on 8 time lines, at most 800 s on one; then 5 000 s in all.");
   says("All ranks' waiting: 1 710 s, then 140 s");
-  says("Waits that vanish");
-  says("wait-at-nxn: 1 500 s, then 20.0 s");
-  says("Waits that appear elsewhere");
-  says("late-receiver: 0 s, then 120 s");
+  says("Waits that get shorter");
+  says("1 480.0 s  wait-at-nxn  1 500 s, then 20.0 s");
+  says("Waits that get longer");
+  says("120.0 s  late-receiver  0 s, then 120 s");
+  says("the run would take 700 s (--each).");
 
   const Json json = what_if_json(solver.sample.experiment(), answer);
   CHECK(json["run_s"] == 1000.0);
@@ -105,7 +109,7 @@ TEST_CASE("what-if: one change for each code, and the ranks that it concerns") {
   invocation.what_if.balanced = {"spmv"};
   invocation.ranks = "3,7";
   std::ostringstream out;
-  write_what_if(out, {}, solver.sample.experiment(), invocation, answer_of(solver));
+  write_what_if(out, {}, solver.sample.experiment(), invocation, std::array{answer_of(solver)});
   const std::string text = flowing(out.str());
   INFO(text);
   CHECK(text.find("If cg_iterate were 0.0500 times as fast on ranks 3,7 and spmv took the same time on ranks "

@@ -138,7 +138,7 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "diff"}, "no second database");
   refuses({"run1.db", "diff", "run2.db", "--scaling", "odd"}, "odd");
   refuses({"run1.db", "view", "--scaling", "weak"}, "--scaling");
-  refuses({"run1.db", "suspects", "--without-startup"}, "--without-startup: no option of suspects");
+  refuses({"run1.db", "suspects", "--without-startup"}, "--without-startup: not an option of suspects");
   refuses({"run1.db", "export"}, "no format");
   refuses({"run1.db", "export", "tarot"}, "tarot");
   refuses({"run1.db", "info", "more"}, "more");
@@ -150,8 +150,8 @@ TEST_CASE("Wrong usage is refused with the word at fault") {
   refuses({"run1.db", "view", "--sort="}, "--sort: no value");
   refuses({"run1.db", "diff", "run2.db", "--browse", "--ranks", "0"}, "--ranks: the browser");
   refuses({"run1.db", "what-if"}, "nothing to change");
-  refuses({"run1.db", "what-if", "--remove", "f", "--each"}, "--each: says how --balance");
-  refuses({"run1.db", "waits", "--remove", "f"}, "--remove: no option of waits");
+  refuses({"run1.db", "what-if", "--remove", "f", "--each"}, "--each: only with --balance");
+  refuses({"run1.db", "waits", "--remove", "f"}, "--remove: not an option of waits");
   refuses({"report", "run1.db"}, "viewer-cli run1.db report");
 }
 

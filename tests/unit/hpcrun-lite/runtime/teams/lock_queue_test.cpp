@@ -19,12 +19,12 @@ TEST_CASE("who gives a lock back bears what others waited for it") {
   const auto first = locks::enter(&lock, 1'000);
   const auto second = locks::enter(&lock, 1'500);
   CHECK(locks::anybody_waits());
-  CHECK(locks::settle(&lock, 2'000, 1) == 1'000 + 500);
+  CHECK(locks::charge(&lock, 2'000, 1) == 1'000 + 500);
   CHECK(locks::leave(first, 2'010, true) == 10);  // from hand to hand
-  CHECK(locks::settle(&lock, 2'400, 1) == 400);   // of the second alone
+  CHECK(locks::charge(&lock, 2'400, 1) == 400);   // of the second alone
   CHECK(locks::leave(second, 2'400, true) == 0);
   CHECK_FALSE(locks::anybody_waits());
-  CHECK(locks::settle(&lock, 3'000, 1) == 0);
+  CHECK(locks::charge(&lock, 3'000, 1) == 0);
 }
 
 TEST_CASE("a waiter that gives up leaves its wait to the holder") {
@@ -32,8 +32,8 @@ TEST_CASE("a waiter that gives up leaves its wait to the holder") {
   const auto first = locks::enter(&lock, 100);
   const auto second = locks::enter(&lock, 200);
   CHECK(locks::leave(first, 300, false) == 0);
-  CHECK(locks::settle(&lock, 500, 1) == 200 + 300);
-  CHECK(locks::leave(second, 600, false) == 100);  // the last: nobody settles that
+  CHECK(locks::charge(&lock, 500, 1) == 200 + 300);
+  CHECK(locks::leave(second, 600, false) == 100);  // the last: nobody is charged with that
 }
 
 TEST_CASE("what all who gave up have waited is not lost") {
@@ -42,7 +42,7 @@ TEST_CASE("what all who gave up have waited is not lost") {
   const auto second = locks::enter(&lock, 200);
   CHECK(locks::leave(first, 300, false) == 0);
   CHECK(locks::leave(second, 600, false) == 200 + 400);
-  CHECK(locks::settle(&lock, 700, 1) == 0);
+  CHECK(locks::charge(&lock, 700, 1) == 0);
 }
 
 TEST_CASE("thousands of threads may wait for days") {
@@ -51,16 +51,16 @@ TEST_CASE("thousands of threads may wait for days") {
   constexpr std::uint64_t kWaiters = 10'000;
   std::vector<locks::Waiter> waiters;
   for (std::uint64_t i = 0; i < kWaiters; ++i) waiters.push_back(locks::enter(&lock, 400 * kDay));
-  CHECK(locks::settle(&lock, 400 * kDay + kDay / 30, 1) == kWaiters * (kDay / 30));
+  CHECK(locks::charge(&lock, 400 * kDay + kDay / 30, 1) == kWaiters * (kDay / 30));
   for (const auto& waiter : waiters) locks::leave(waiter, 400 * kDay + kDay / 30, true);
 }
 
 TEST_CASE("readers share what a writer waits") {
   locks::forget();
   const auto writer = locks::enter(&lock, 0);
-  CHECK(locks::settle(&lock, 900, 3) == 300);
-  CHECK(locks::settle(&lock, 1'000, 2) == 350);
-  CHECK(locks::settle(&lock, 1'000, 1) == 350);
+  CHECK(locks::charge(&lock, 900, 3) == 300);
+  CHECK(locks::charge(&lock, 1'000, 2) == 350);
+  CHECK(locks::charge(&lock, 1'000, 1) == 350);
   CHECK(locks::leave(writer, 1'005, true) == 5);
 }
 
@@ -71,13 +71,13 @@ TEST_CASE("locks do not mix, and those that nobody waits for make room") {
     for (const int& each : locks_of) {
       const auto waiter = locks::enter(&each, 10);
       REQUIRE(waiter.queued);
-      CHECK(locks::settle(&each, 20, 1) == 10);
+      CHECK(locks::charge(&each, 20, 1) == 10);
       CHECK(locks::leave(waiter, 20, true) == 0);
     }
   }
   const auto one = locks::enter(&locks_of[0], 10), other = locks::enter(&locks_of[1], 10);
-  CHECK(locks::settle(&locks_of[0], 30, 1) == 20);
-  CHECK(locks::settle(&locks_of[1], 40, 1) == 30);
+  CHECK(locks::charge(&locks_of[0], 30, 1) == 20);
+  CHECK(locks::charge(&locks_of[1], 40, 1) == 30);
   locks::leave(one, 40, true);
   locks::leave(other, 40, true);
 }
