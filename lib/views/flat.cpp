@@ -1,8 +1,6 @@
 // The Flat view (docs/algorithms.md 4), with the exact accumulators that merging formed.
 #include "views/flat.hpp"
 
-#include "views/outermost.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
