@@ -476,7 +476,8 @@ class Changes(harness.Workspace):
             begun = {location["thread"]: (path[0]["kind"], path[-1]["name"]) for location, path in paths(found)}
             self.assertEqual(len(begun), 2)
             self.assertEqual({kind for kind, _ in begun.values()}, {"root", "thread-root"})
-            self.assertIn("clone3", {name for _, name in begun.values()})
+            # Only libc's debugging symbols, where they are installed, have its name.
+            self.assertTrue({"clone3", "<unknown in libc.so.6>"} & {name for _, name in begun.values()}, begun)
             self.assertEqual(program.end()[0], 0)
 
     def test_a_thread_that_stops_late(self):
