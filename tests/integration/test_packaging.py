@@ -64,12 +64,12 @@ class Packaging(harness.Workspace):
         for name in ("program.c", "program.cpp"):
             (source / name).write_text(PROGRAM)
         build = self.here / "build"
-        harness.run(["cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}"])
+        harness.run(["cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}"])
         harness.run(["cmake", "--build", build])
         for program in ("in_c", "in_cxx"):
             harness.run([build / program])
         refused = harness.run(
-            ["cmake", "-S", self.another_version(source), "-B", self.here / "other", f"-DCMAKE_PREFIX_PATH={self.prefix}"], expect=1)
+            ["cmake", "-G", "Ninja", "-S", self.another_version(source), "-B", self.here / "other", f"-DCMAKE_PREFIX_PATH={self.prefix}"], expect=1)
         self.assertIn("Culprit", refused.stderr)
 
     def another_version(self, source):
