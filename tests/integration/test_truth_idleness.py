@@ -100,7 +100,7 @@ class Idleness(harness.Workspace):
                 self.check("openmpi", 2, program, 3, 30, settings=[("OMPI_MCA_mpi_yield_when_idle", "1")])
 
     def test_openmpi_oversubscribed(self):
-        for program in part_of("requests", "active_target", "collectives"):
+        for program in part_of("requests", "collectives", "active_target"):
             with self.subTest(program):
                 self.check("openmpi", 4, program, 2, 30)
 
@@ -110,7 +110,7 @@ class Idleness(harness.Workspace):
                 self.check("mpich", 2, program, 3, 30)
 
     def test_mpich_oversubscribed(self):
-        for program in part_of("collectives", "chain", "active_target"):
+        for program in part_of("chain", "active_target", "collectives"):
             with self.subTest(program):
                 self.check("mpich", 4, program, 2, 30)
 
