@@ -25,7 +25,6 @@
 namespace culprit::viewer {
 
 using database::CallTraffic;
-using database::Communication;
 using database::PartnerTraffic;
 
 namespace {

@@ -27,6 +27,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
@@ -61,6 +62,7 @@ std::vector<database::ContextRange> find_code(const views::Figures& figures, con
                        ": is communication, which a replay does not change (name code that computes; "
                        "waits follow from it)");
   std::vector<database::ContextRange> ranges;
+  ranges.reserve(contexts.size());
   for (const ContextId context : contexts) ranges.push_back({context, experiment.contexts[context].end});
   return ranges;
 }
@@ -120,15 +122,17 @@ std::string condition_of(const Invocation& invocation) {
   const std::string ranks = (one ? "rank " : "ranks ") + invocation.ranks;
   const std::string on = invocation.ranks.empty() ? "" : " on " + ranks;
   std::vector<std::string> parts;
-  for (const std::string& path : invocation.what_if.removed) parts.push_back(path + " took no time" + on);
+  for (const std::string& path : invocation.what_if.removed)
+    parts.push_back(fmt::format("{} took no time{}", path, on));
   for (const std::string& text : invocation.what_if.sped_up) {
     const auto [path, factor] = parse_speedup(text);
-    parts.push_back(path + " were " + keep(times(factor) + " times") + " as fast" + on);
+    parts.push_back(fmt::format("{} were {} as fast{}", path, keep(times(factor) + " times"), on));
   }
   const std::string balanced = invocation.ranks.empty() ? "all ranks" : ranks;
   for (const std::string& path : invocation.what_if.balanced)
-    parts.push_back(path + (invocation.what_if.each ? " were even over " + balanced + " in each interval"
-                                                    : " took the same time on " + balanced));
+    parts.push_back(invocation.what_if.each
+                        ? fmt::format("{} were even over {} in each interval", path, balanced)
+                        : fmt::format("{} took the same time on {}", path, balanced));
   return enumerate(parts);
 }
 
