@@ -125,7 +125,8 @@ class Workspace(unittest.TestCase):
 
     def setUp(self):
         name, _, mpi = self.id().rpartition("_")
-        if self.twins and mpi in LAUNCHERS and mpi not in mpis(list(LAUNCHERS)[zlib.crc32(name.encode()) % len(LAUNCHERS)]):
+        turn = list(LAUNCHERS)[zlib.crc32(name.encode()) % len(LAUNCHERS)]
+        if self.twins and mpi in LAUNCHERS and mpi not in mpis(turn):
             self.skipTest("its twin is run under the other MPI: ./dev test --thorough runs both")
         self.here = pathlib.Path(tempfile.mkdtemp(prefix="culprit-test-"))
         if "CULPRIT_KEEP" not in os.environ:

@@ -8,7 +8,7 @@ import harness
 
 SECONDS = 4
 LONG = 8  # where nothing is lost but in MPI_Init and MPI_Finalize: these take half a second in all on a slow machine
-TOLD_BY_TRACES = {"drifting", "intermittent"}  # the rest are told apart in the same way with and without: both where THOROUGH
+TOLD_BY_TRACES = {"drifting", "intermittent"}  # a profile cannot; the others are measured without a trace, and where THOROUGH with one, too
 LACKED = 0.04  # of a rank's time: less makes no machine a suspect
 PROFILED = {  # kind of program: verdicts without a trace
     "healthy": {"healthy"}, "lasting": {"uneven-lasting"}, "serial": {"serial"}, "messages": {"messages"}, "io": {"io"},
