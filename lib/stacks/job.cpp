@@ -164,7 +164,7 @@ std::uint64_t read_clock(clockid_t clock) {
 bool lives(const measurement::ProcessInfo& measured) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const auto process = find_process(static_cast<pid_t>(measured.pid));
-  if (!process || !is_measured(process->pid)) return false;
+  if (!process || !has_memory(process->pid) || !is_measured(process->pid)) return false;
   const auto per_second = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_CLK_TCK)));
   const std::uint64_t started = process->start * (kSecond / per_second);
   const std::uint64_t asleep = read_clock(CLOCK_BOOTTIME) - read_clock(CLOCK_MONOTONIC);

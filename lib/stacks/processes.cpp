@@ -153,6 +153,10 @@ bool uses_mpi(pid_t pid) {
   return has_loaded(read_text(of_process(pid, "maps")), "libmpi");
 }
 
+bool has_memory(pid_t pid) {
+  return std::ranges::any_of(threads_of(pid), [](pid_t tid) { return !status_field(tid, "VmSize").empty(); });
+}
+
 bool is_measured(pid_t pid) {
   const std::string maps = read_text(of_process(pid, "maps"));
   return maps.empty() || has_loaded(maps, "libculprit");
@@ -161,7 +165,7 @@ bool is_measured(pid_t pid) {
 bool is_of_kernel(pid_t pid) {
   constexpr pid_t kParent = 2;  // kthreadd
   const auto process = find_process(pid);
-  return process && (pid == kParent || process->parent == kParent) && status_field(pid, "VmSize").empty();
+  return process && (pid == kParent || process->parent == kParent) && !has_memory(pid);
 }
 
 std::vector<std::string> command_line_of(pid_t pid) {

@@ -51,6 +51,8 @@ std::optional<std::int32_t> ranks_of_job(const Environment& environment);
 
 /// Whether it has loaded an MPI library.
 bool uses_mpi(pid_t pid);
+/// Whether a thread of it still has memory: not one of the kernel's, nor a process that is about to end.
+bool has_memory(pid_t pid);
 /// Whether it has loaded the library that measures; true where its mappings may not be read.
 bool is_measured(pid_t pid);
 /// Whether it is a thread of the kernel, which has no memory of its own.
