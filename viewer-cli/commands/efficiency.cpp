@@ -162,19 +162,6 @@ void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficien
   out << '\n' << screen.dim(wrap(thread_efficiency_sentence(threads, screen.unicode), screen.width)) << '\n';
 }
 
-void write_regions(std::ostream& out, const Screen& screen, const std::vector<RegionEfficiency>& regions) {
-  if (regions.empty()) return;
-  out << "\nparallel  load balance  communication  region\n";
-  const auto cell = [](double value, std::size_t width) {
-    return align_right(grouped(100 * value, 1) + " %", width);
-  };
-  for (const RegionEfficiency& region : regions) {
-    const Efficiency& one = region.efficiency;
-    out << cell(one.parallel, 8) << cell(one.load_balance, 14) << cell(one.communication, 15) << "  "
-        << screen.bold(region.name) << ", " << duration(one.run_s, screen.unicode) << '\n';
-  }
-}
-
 /// From useful and run times.
 void find_shares(Efficiency& result) {
   if (result.run_s <= 0 || result.useful_max_s <= 0) {
@@ -239,7 +226,14 @@ Json threads_json(const ThreadEfficiency& threads) {
 }
 
 Table regions_table(const std::vector<RegionEfficiency>& regions) {
-  Table table{{{"name"}, {"path"}, {"time_s"}}, {}};
+  const Scale share{.factor = 100, .decimals = 1, .unit = "%"};
+  Table table{{{"name"}, {"path"}, {"time_s"}},
+              {},
+              {{"parallel", "parallel", Table::As::scaled, share},
+               {"load_balance", "load balance", Table::As::scaled, share},
+               {"communication", "communication", Table::As::scaled, share},
+               {"time_s", "time", Table::As::seconds},
+               {"name", "region", Table::As::name}}};
   add_columns(table.columns, Which::all);
   for (const RegionEfficiency& region : regions) {
     Table::Row row = {region.name, Table::Path{region.context}, region.efficiency.run_s};
@@ -247,6 +241,14 @@ Table regions_table(const std::vector<RegionEfficiency>& regions) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+void write_regions(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                   const std::vector<RegionEfficiency>& regions) {
+  if (regions.empty()) return;
+  out << '\n';
+  for (const std::string& line : to_lines(screen, experiment, regions_table(regions), regions.size()))
+    out << line << '\n';
 }
 
 }  // namespace
@@ -324,7 +326,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
     if (result.ranks > 0) out << '\n';
     write_threads(out, screen, threads, result.ranks > 0);
   }
-  write_regions(out, screen, efficiency_of_regions(figures));
+  write_regions(out, screen, figures.experiment(), efficiency_of_regions(figures));
   write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
 }
 
