@@ -24,8 +24,6 @@ AS_IT_COMES = {"MPI_Waitsome", "MPI_Testsome"}
 
 
 class Communication(harness.Workspace):
-    twins = True
-
     def calls(self, reported):
         """By the name of the MPI function."""
         return {call["path"][-1]["name"]: call for call in reported["paths"]}

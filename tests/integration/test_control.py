@@ -30,8 +30,6 @@ def time_below(view, name):
 
 
 class Control(harness.Workspace):
-    twins = True
-
     def measured(self, mode, *options, level="O2", expect=0):
         """The program's two numbers in seconds, the view of its measurement, and what hpcrun-lite said."""
         directory = self.here / f"run-{mode}"

@@ -84,8 +84,6 @@ def restamped(logs, processes):
 
 
 class ExactWaits(harness.Workspace):
-    twins = True
-
     def run_truth(self, mpi, ranks, program, *scenario, **environment):
         logs = self.here / f"logs-{ranks}"
         logs.mkdir()

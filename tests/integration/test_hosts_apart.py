@@ -86,6 +86,7 @@ class Place(harness.Workspace):
         return made_hosts.HostsApart(directory, *HOSTS, shared=(place, harness.PREFIX, harness.PROGRAMS), ahead=AHEAD)
 
     def setUp(self):
+        self.skip_where_a_twin_runs()
         self.here = self.place / self.id().rpartition(".")[2]
         self.here.mkdir()
 

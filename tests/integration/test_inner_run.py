@@ -6,8 +6,6 @@ import harness
 
 
 class InnerRun(harness.UnderBothMpis, harness.Workspace):
-    twins = True
-
     def check(self, mpi):
         launcher = " ".join(harness.LAUNCHERS[mpi])
         program = harness.PROGRAMS / f"stencil.{mpi}"

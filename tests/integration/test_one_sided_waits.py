@@ -32,8 +32,6 @@ REPETITIONS = 4
 
 
 class OneSidedWaits(harness.Workspace):
-    twins = True
-
     def run_truth(self, mpi, ranks, program, scenario, **options):
         """Runs, merges; sets the rows of `waits`, the truth, and seconds by pattern of both."""
         logs = self.here / "logs"

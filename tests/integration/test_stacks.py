@@ -151,8 +151,6 @@ class Job:
 
 
 class Ranks(harness.Workspace):
-    twins = True
-
     def check_text(self, text, ranks):
         solve = line_of("ranks_apart.c", "solve")
         for sentence in sentences(ranks):

@@ -161,8 +161,6 @@ class Exports(harness.Workspace):
 
 
 class MessagesAndCollectives(harness.UnderBothMpis, Exports):
-    twins = True
-
     def check(self, mpi):
         found, drawn, database = self.check_all(self.program("traffic", mpi))
         self.assertEqual(found["sent"], found["received"])
@@ -183,8 +181,6 @@ EXCHANGE = 7  # the tag of every_operation.c's MPI_Isendrecv
 
 class EveryOperation(harness.UnderBothMpis, Exports):
     """Every sort of operation that a time line knows: requests, polls, collectives without blocking, epochs, locks."""
-
-    twins = True
 
     def check(self, mpi):
         found, drawn, _ = self.check_all(self.program("every_operation", mpi, "."))

@@ -16,8 +16,6 @@ SEND, RECEIVE, ALL_TO_ALL = 1, 4, 10
 
 
 class Trace(harness.Workspace):
-    twins = True
-
     def read(self, file):
         """The outline and the records of the trace of a measurement file."""
         lines = harness.run([harness.PROGRAMS / "trace_lines", file]).stdout.splitlines()

@@ -87,6 +87,8 @@ class Comparison:
 
 
 class TraceCalls(harness.Workspace):
+    twins = False  # the wrappers of each MPI are made from its own headers
+
     def trace(self, mpi, ranks, program, *arguments, **options):
         directory = self.measure(mpi, ranks, harness.PROGRAMS / f"{program}.{mpi}", *arguments, options=["--trace"], **options)
         return traces.read(directory)

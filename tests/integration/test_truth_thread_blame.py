@@ -182,8 +182,6 @@ class Cpp(Blame):
 class Hybrid(harness.UnderBothMpis, Blame):
     """While the main thread waits in MPI its workers' idleness is that call's; MPI's blame says what it waits for."""
 
-    twins = True
-
     def check(self, mpi):
         environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY="passive")
         program = harness.PROGRAMS / f"truth_thread_blame_mpi.{mpi}"
