@@ -144,8 +144,8 @@ inline std::uint64_t key_of_path(const CulpritPath& path) {
 
 /// The slot of the calls with this key, which is not 0.
 inline CulpritCallCount& slot_of(CulpritCallTable& table, std::uint64_t key) {
-  std::size_t at = key * 0x9e3779b97f4a7c15U >> 55;
-  static_assert(CulpritCallTable::kSlots == std::size_t{1} << 9);
+  std::size_t at = key * 0x9e3779b97f4a7c15U >> 52;
+  static_assert(CulpritCallTable::kSlots == std::size_t{1} << 12);
   for (std::size_t probe = 0; probe < CulpritCallTable::kProbes; ++probe) {
     CulpritCallCount& slot = table.slots[(at + probe) % CulpritCallTable::kSlots];
     if (slot.key == key) [[likely]]

@@ -18,6 +18,7 @@ ARRIVED = {
 STARTED = {"MPI_Send": (22, 1000 + 700 + 30 + 40), "MPI_Isend": (18 + 10, 6 * 156 + 80), "MPI_Startall": (10, 2000), "MPI_Start": (1, 60)}
 COMPLETING = ("MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testall", "MPI_Request_get_status")
 SENDING = ("MPI_Send", "MPI_Isend", "MPI_Start", "MPI_Isendrecv", "MPI_Isendrecv_replace")
+PLACES = 4 * 600  # of call_places
 TOO_MANY = 100_000  # receives at one time, of which there is room for 98 304
 # How many calls of these move all depends on when messages arrive.
 AS_IT_COMES = {"MPI_Waitsome", "MPI_Testsome"}
@@ -118,6 +119,14 @@ class Communication(harness.Workspace):
         waits = self.moved(harness.viewer_json(self.merge(self.here / "run"), "communication"))["MPI_Waitall"]
         self.assertEqual(waits, (1, TOO_MANY - int(said[1]), 0, TOO_MANY - int(said[1])))
 
+    def check_places(self, mpi):
+        """Calls from more places than programs usually have."""
+        command = [harness.HPCRUN, "-q", "-o", self.here / "run", harness.PROGRAMS / f"call_places.{mpi}"]
+        harness.launch(mpi, 1, command)
+        moved = self.moved(harness.viewer_json(self.merge(self.here / "run"), "communication"))
+        self.assertEqual(moved["MPI_Isend"], (PLACES, PLACES, 8 * PLACES, 0))
+        self.assertNotIn("further call paths", moved)
+
     def check_languages(self, mpi):
         """Through each of the Fortran interfaces, whose statuses to be ignored are others than C's."""
         for name in ("every_wait", "every_wait_mpif", "every_wait_mpi", "every_wait_f08"):
@@ -211,6 +220,12 @@ class Communication(harness.Workspace):
 
     def test_too_many_mpich(self):
         self.check_too_many("mpich")
+
+    def test_places_openmpi(self):
+        self.check_places("openmpi")
+
+    def test_places_mpich(self):
+        self.check_places("mpich")
 
     def test_languages_openmpi(self):
         self.check_languages("openmpi")

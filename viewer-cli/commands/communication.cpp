@@ -279,9 +279,27 @@ std::string communication_summary(const database::Contents& experiment, const st
   return text + '.';
 }
 
+namespace {
+
+/// What is known of calls for whose call paths a rank had no room.
+std::string further_paths_phrase(const database::Contents& experiment) {
+  std::uint64_t further = 0, all = 0;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    all += call.calls;
+    if (call.context == 0) further += call.calls;
+  }
+  if (further == 0) return {};
+  return "Of " + keep(counted(further, "call")) + " (" +
+         keep(percent(static_cast<double>(further) / static_cast<double>(all))) +
+         ") neither function nor path are known: these ranks call MPI from too many places. ";
+}
+
+}  // namespace
+
 std::string communication_note(const database::Contents& experiment) {
   if (!counted_without_trace(experiment)) return {};
-  return "Counted without a trace: times are those of the samples in these calls. Partners of one-sided "
+  return further_paths_phrase(experiment) +
+         "Counted without a trace: times are those of the samples in these calls. Partners of one-sided "
          "operations are not counted, nor are those of a thread beyond some 200. hpcrun-lite --trace records "
          "all of them.";
 }

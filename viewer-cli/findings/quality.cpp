@@ -165,6 +165,17 @@ bool costs_processors(const database::Contents& experiment) {
   return static_cast<double>(experiment.quality.handler_ns) > kCostly * process_ns(experiment);
 }
 
+/// What time lines cost or, without a trace, what it cost to follow MPI calls.
+std::string recording_phrase(const database::Contents& experiment) {
+  constexpr double kLittle = 0.001;
+  const double time = process_ns(experiment);
+  const auto taken = static_cast<double>(experiment.quality.tracing_ns);
+  const bool traced = experiment.trace().traced > 0;
+  if (time <= 0 || taken <= 0 || (!traced && taken < kLittle * time)) return {};
+  return (traced ? "; tracing took " : "; following MPI calls took ") + keep(percent(taken / time)) +
+         " of the time";
+}
+
 }  // namespace
 
 std::string sampling_share_text(const database::Contents& experiment) {
@@ -214,10 +225,7 @@ std::string quality_text(const database::Contents& experiment) {
   }
   if (const std::string share = sampling_share_text(experiment); !share.empty())
     text += "; sampling took " + share;
-  if (const double time = process_ns(experiment); quality.tracing_ns > 0 && time > 0)
-    text +=
-        "; tracing took " + keep(percent(static_cast<double>(quality.tracing_ns) / time)) + " of the time";
-  return text + '.';
+  return text + recording_phrase(experiment) + '.';
 }
 
 namespace {

@@ -4,8 +4,6 @@
 // look-up per call; ./dev bench calls measures it.
 #include "runtime/recording/call_counts.hpp"
 
-#include <cstring>
-
 namespace culprit::runtime {
 namespace {
 
@@ -58,7 +56,10 @@ void hand_over_calls_of_all_threads() {
 
 void forget_calls(Thread* thread) {
   if (!thread->calls_are_counted) return;
-  memset(&thread->calls, 0, sizeof thread->calls);
+  for (CulpritCallCount& slot : thread->calls.slots) {
+    if (slot.key != 0) slot = {};
+  }
+  for (CulpritPartnerCount& partner : thread->calls.partners) partner = {};
   thread->calls_are_counted = false;
 }
 

@@ -30,6 +30,12 @@ bool recording_refused();
 /// Totals over all threads of this process, ended ones included.
 CulpritTotals count_totals();
 
+/// One of this many recorded calls is timed. A prime: calls come in loops.
+inline constexpr std::uint32_t kCallsPerTimed = 61;
+/// What recording a call has cost that was left at `exit_ns` (CLOCK_MONOTONIC), with two looks at the clock
+/// for its enter and exit, in ns; 0 where the thread was interrupted meanwhile.
+std::uint64_t recording_cost(std::uint64_t exit_ns);
+
 /// Where the process has its rank: in MPI_COMM_WORLD or in mpi://WORLD.
 enum class RankFrom : std::uint8_t { world, session };
 

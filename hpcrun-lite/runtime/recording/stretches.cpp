@@ -1,39 +1,77 @@
 // How long each MPI call that waits took, and each gap between two of them, added up by call path
 // (docs/algorithms.md 5.7), so that samples only divide what is known exactly. The sampling clock counts,
 // which stands still while sampling is stopped. Cost: some 100 ns a call, most of it for the call path and
-// the clock (docs/figures.md); of a thread that calls more often than kMostOften, some calls in many are
-// followed.
+// the clock (docs/figures.md), and more where a call path leads through code without call-frame information;
+// where that is more than a part in kShare of the time, some calls in many are followed.
 #include "runtime/recording/stretches.hpp"
 
+#include "runtime/recording/recording.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
+
+#include <algorithm>
 
 namespace culprit::runtime {
 namespace {
 
 using measurement::NodeIndex;
 
-/// Calls in a row that are followed before their rate is judged.
-constexpr std::uint32_t kJudged = 4096;
-/// At that rate, in calls per second, following them takes 0.3 % of the time.
-constexpr std::uint64_t kMostOften = 30'000;
-/// Calls that are not followed then.
-constexpr std::uint32_t kPause = 16 * kJudged;
+/// Calls in a row that are followed before their cost is judged; fewer where a few that were timed have taken
+/// so much already.
+constexpr std::uint32_t kJudged = 4096, kFewTimed = 8;
+constexpr std::uint64_t kMuch = 2'000'000;  // ns
+/// Following calls may take one part in this many of the time: 30 000 calls of 100 ns per second.
+constexpr std::uint64_t kShare = 333;
+/// Calls that are not followed then: at least kPauses times those that were, at most kLongestPause times.
+constexpr std::uint64_t kPauses = 16, kLongestPause = 4096;
 
-/// The calls come too often to follow all of them.
-bool too_often(Stretches& stretches, std::uint64_t time) {
-  if (++stretches.judged < kJudged) return false;
-  const std::uint64_t began = stretches.judged_since_ns;
-  stretches.judged = 0;
+/// Of the calls that are being judged. The largest is left out: the thread may have been interrupted.
+std::uint64_t cost_of(const Stretches& stretches) {
+  if (stretches.timed < 2) return 0;
+  return (stretches.timed_ns - stretches.largest_ns) / (stretches.timed - 1) * stretches.judged;
+}
+
+/// Others are judged from `time` on; 0: from the end of the next.
+void judge_anew(Stretches& stretches, std::uint64_t time) {
   stretches.judged_since_ns = time;
-  return began != 0 && time - began < kSecond * kJudged / kMostOften;
+  stretches.to_judge = kJudged;
+  stretches.judged = stretches.timed = 0;
+  stretches.timed_ns = stretches.largest_ns = 0;
+}
+
+/// How many calls are not to be followed after those that were judged until `time`; 0: all are.
+std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
+  if (stretches.judged_since_ns == 0) {
+    judge_anew(stretches, time);
+    return 0;
+  }
+  if (++stretches.judged < stretches.to_judge) return 0;
+  const std::uint32_t judged = stretches.judged;
+  const std::uint64_t cost = cost_of(stretches);
+  const std::uint64_t passed = time - std::min(stretches.judged_since_ns, time);
+  judge_anew(stretches, time);
+  if (cost * kShare <= passed) return 0;
+  return judged * static_cast<std::uint32_t>(
+                      std::clamp(cost * kShare / std::max(passed, std::uint64_t{1}), kPauses, kLongestPause));
+}
+
+/// What a call that was left at `exit_ns` costs, for all that are not timed. With a trace its records are
+/// timed, and this with them.
+[[gnu::cold, gnu::noinline]] void time_following(Thread* thread, std::uint64_t exit_ns) {
+  const std::uint64_t cost = recording_cost(exit_ns);
+  Stretches& stretches = thread->stretches;
+  ++stretches.timed;
+  stretches.timed_ns += cost;
+  stretches.largest_ns = std::max(stretches.largest_ns, cost);
+  if (stretches.timed >= kFewTimed && cost_of(stretches) > kMuch) stretches.to_judge = 0;
+  if (!process.traced) thread->tree->add_trace_cost(cost * kCallsPerTimed);
 }
 
 void begin_gap(Thread* thread, NodeIndex call, std::uint64_t exit_ns) {
   Stretches& stretches = thread->stretches;
-  if (too_often(stretches, exit_ns)) {
-    stretches.judged_since_ns = 0;
-    culprit_rt_thread.pause = kPause;
+  if (const std::uint32_t pause = pause_after(stretches, exit_ns); pause != 0) {
+    judge_anew(stretches, 0);
+    culprit_rt_thread.pause = pause;
     forget_stretch(thread);
     return;
   }
@@ -46,11 +84,10 @@ void begin_gap(Thread* thread, NodeIndex call, std::uint64_t exit_ns) {
 }  // namespace
 
 void begin_stretches(Thread* thread, bool followed) {
-  thread->stretches = {.since_ns = sampling_time(thread->start_ns),
-                       .judged_since_ns = 0,
-                       .after = measurement::kNoNodeIndex,
-                       .tree = thread->tree_number,
-                       .judged = 0};
+  thread->stretches = {};
+  thread->stretches.since_ns = sampling_time(thread->start_ns);
+  thread->stretches.after = measurement::kNoNodeIndex;
+  thread->stretches.tree = thread->tree_number;
   culprit_rt_thread.stretch = followed ? measurement::layout::kRootUnit : 0;
   culprit_rt_thread.pause = 0;
 }
@@ -75,6 +112,8 @@ void count_waiting_call(Thread* thread, NodeIndex call, std::uint64_t enter_ns, 
   end_gap(thread, call, enter);
   thread->tree->count_call(call, exit > enter ? exit - enter : 0);
   begin_gap(thread, call, exit);
+  if (thread->stretches.judged % kCallsPerTimed == 0) [[unlikely]]
+    time_following(thread, exit_ns);
 }
 
 }  // namespace culprit::runtime

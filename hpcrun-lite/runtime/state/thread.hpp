@@ -88,11 +88,14 @@ struct PapiEvents {
 
 /// The gap that a thread is in since its last MPI call that waited, or since its start.
 struct Stretches {
-  std::uint64_t since_ns;         ///< on the sampling clock; 0: not known
-  std::uint64_t judged_since_ns;  ///< when the calls began whose rate is being judged; 0: not yet
-  measurement::NodeIndex after;   ///< the call; kNoNodeIndex: the thread's start
-  std::uint32_t tree;             ///< of Thread::tree_number
-  std::uint32_t judged;           ///< calls
+  std::uint64_t since_ns;        ///< on the sampling clock; 0: not known
+  measurement::NodeIndex after;  ///< the call; kNoNodeIndex: the thread's start
+  std::uint32_t tree;            ///< of Thread::tree_number
+  // The calls whose cost is being judged:
+  std::uint64_t judged_since_ns;  ///< when they began; 0: not yet
+  std::uint32_t to_judge;         ///< how many they are to be
+  std::uint32_t judged, timed;    ///< how many they are so far, and how many of them were timed
+  std::uint64_t timed_ns, largest_ns;
 };
 
 /// What a thread has made others wait, and waited (docs/algorithms.md 12).

@@ -81,19 +81,10 @@ void add_iteration(Thread* thread, measurement::NodeIndex node, std::uint64_t ti
 
 namespace {
 
-/// One of this many recorded calls is timed. A prime: calls come in loops.
-constexpr std::uint32_t kTimed = 61;
-/// More was no recording: the thread was interrupted.
-constexpr std::uint64_t kMostRecording = 20'000;
-
-/// From the exit of the call up to here, and two looks at the clock for its enter and what surrounds it.
 [[gnu::cold, gnu::noinline]] void time_recording(Thread* thread) {
-  const std::uint64_t time = now();
-  const std::uint64_t look = now() - time;
-  const std::uint64_t cost = time - thread->recorded_exit_ns + 2 * look;
-  if (time < thread->recorded_exit_ns || cost > kMostRecording) return;
-  thread->tree->add_trace_cost(cost * kTimed);
-  count_trace_cost(cost * kTimed);
+  const std::uint64_t cost = recording_cost(thread->recorded_exit_ns) * kCallsPerTimed;
+  thread->tree->add_trace_cost(cost);
+  count_trace_cost(cost);
 }
 
 /// Records an iteration at the calling thread's path. Not inlined: the walk starts in this frame, which
@@ -149,7 +140,7 @@ static inline __attribute__((always_inline)) bool begin_call(Thread* thread, con
 
 static inline void end_call(Thread* thread) {
   thread->trace->end_call();
-  if (++thread->recorded_calls % kTimed == 0) [[unlikely]]
+  if (++thread->recorded_calls % kCallsPerTimed == 0) [[unlikely]]
     time_recording(thread);
   end_path(thread);
   let_handler_on(thread);
