@@ -245,6 +245,16 @@ void ThreadTree::record_event(NodeIndex index, std::size_t event, std::uint64_t 
   end_change(layout::event_sum(at, event, {.value = value, .samples = 1}) + counted + growth_since(used));
 }
 
+void ThreadTree::add_cpu_time(NodeIndex index, std::uint64_t ns) noexcept {
+  begin_change();
+  const std::uint32_t used = header()->used;
+  bool elsewhere = false;
+  const NodeIndex at = cell_of(index, elsewhere);
+  layout::Cell added = {};
+  add(arena_.at<layout::Cell>(at)->cpu_ns, added.cpu_ns = ns);
+  end_change(layout::cell_sum(at, added) + growth_since(used));
+}
+
 void ThreadTree::count_partial(std::uint64_t time_ns) noexcept {
   begin_change();
   const std::uint64_t sum = count(header()->partial, 1) + count(header()->partial_ns, time_ns);

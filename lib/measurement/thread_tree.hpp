@@ -125,6 +125,8 @@ class alignas(4096) ThreadTree {
   [[gnu::hot]] void record(NodeIndex node, const SampleValues& values) noexcept;
   /// [handler] Adds to event `event` (0 = the first besides REALTIME) of a node.
   void record_event(NodeIndex node, std::size_t event, std::uint64_t value) noexcept;
+  /// CPU time that samples at the node left to one that never came.
+  void add_cpu_time(NodeIndex node, std::uint64_t ns) noexcept;
 
   /// [handler] Fewer units are free than the flusher thread leaves between its turns, and it can add some.
   [[nodiscard]] bool is_low() const noexcept { return free_units() < kLowUnits && can_grow(); }

@@ -202,6 +202,14 @@ class Machine(harness.Workspace):
         self.look(mpi, 2, PARTS, self.millions, "sleep")
         self.assert_none()
 
+    def test_processor_lost_at_calls_of_the_kernel(self):
+        """The CPU time is that of what computes, not of what was called as the processor went to others."""
+        command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / "clock_reader", "1.5"]
+        harness.launch("openmpi", 2 * len(ALLOWED), command)
+        view = harness.viewer_json(self.merge(self.here / "run"), "view", "calling-context", "--metrics", "CPU:sum (I)")
+        compute = [node["values"]["CPU:sum (I)"] for node in harness.walk(view["roots"]) if node["frame"]["name"].startswith("compute")]
+        self.assertGreater(compute[0], 0.9 * sum(root["values"]["CPU:sum (I)"] for root in view["roots"]))
+
     def behind_start(self, directory):
         """The report on a copy of what is measured, from when on most of it is behind MPI_Init."""
         for number in range(60):

@@ -88,21 +88,26 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
-/// What procedures do themselves, outside communication, waits, and input and output.
+/// What procedures do themselves, outside communication, waits, and input and output. Where threads lack
+/// processors, at most their CPU time: a thread loses its processor at some calls more often than elsewhere.
 void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
   const std::optional<std::uint32_t> io = metric_named(experiment, "io");
+  const std::optional<std::uint32_t> cpu =
+      experiment.machine().suspects.empty() ? std::nullopt : metric_named(experiment, "CPU");
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
-    double own = 0;
+    double own = 0, on_processor = 0;
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
       own += seconds(figures.flat(role, time, scope, false).sum);
       if (idleness) own -= seconds(figures.flat(role, *idleness, scope, false).sum);
       if (communication) own -= seconds(figures.flat(role, *communication, scope, false).sum);
       if (io) own -= seconds(figures.flat(role, *io, scope, false).sum);
+      if (cpu) on_processor += seconds(figures.flat(role, *cpu, scope, false).sum);
     }
+    if (cpu) own = std::min(own, on_processor);
     if (own > 0) diagnosis.work.push_back({scope, own});
   }
   std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),

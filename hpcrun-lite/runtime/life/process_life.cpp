@@ -20,6 +20,7 @@
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/blame.hpp"
+#include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/handler.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -159,6 +160,7 @@ void end_process(measurement::EndReason reason) {
   if (stopped) {
     note_open_waits();
     hand_over_calls_of_all_threads();
+    charge_late_cpu_time_of_all();
     publish_all_totals();
   }
   if (Thread* thread = this_thread()) delete_timers(thread);

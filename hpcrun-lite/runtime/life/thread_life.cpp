@@ -6,6 +6,7 @@
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/stretches.hpp"
 #include "runtime/sampling/blame.hpp"
+#include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -53,6 +54,8 @@ void set_up(Thread* thread) {
   thread->cpu.last_ns = thread_cpu_time();
   thread->cpu_at_stop.store(thread->cpu.last_ns, std::memory_order_relaxed);
   thread->cpu.stopped_ns.store(0, std::memory_order_relaxed);
+  thread->cpu.sampled_at = sampling_time(thread->start_ns);
+  thread->cpu.carried_ns = thread->cpu.late = 0;
   for (std::size_t i = 0; i < process.events.count; ++i) {
     EventState& state = thread->events[i];
     state.carried = 0;
@@ -109,6 +112,7 @@ void end_thread() {
   culprit_rt_thread.calls = nullptr;
   if (begin_recording(thread)) {
     hand_over_all_calls(thread);
+    charge_late_cpu_time(thread);
     publish_totals(thread, account_time());
     if (thread->tree != nullptr) thread->tree->finish(now());
     end_recording(thread);

@@ -71,6 +71,19 @@ void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitK
   if (thread->trace != nullptr) thread->trace->sample(monotonic_time(time), elapsed, node, mark);
 }
 
+void charge_late_cpu_time(Thread* thread) {
+  ChargedTime& cpu = thread->cpu;
+  if (cpu.late == 0 || thread->tree == nullptr || !thread->tree->usable()) return;
+  thread->tree->add_cpu_time(cpu.late_node, cpu.carried_ns);
+  cpu.carried_ns = cpu.late = 0;
+}
+
+void charge_late_cpu_time_of_all() {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+    if (thread->used.load(std::memory_order_acquire)) charge_late_cpu_time(thread);
+  }
+}
+
 void charge_blocked(Thread* thread, const unwind::Registers& start) {
   if (!process.events.has_realtime() || !ensure_tree(thread)) return;
   const std::uint64_t time = sampling_time(now());

@@ -23,4 +23,9 @@ void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitK
 /// the thread itself, recording, with the signal blocked.
 void charge_blocked(Thread* thread, const unwind::Registers& start);
 
+/// At the thread's end: charges the CPU time that its last samples, taken late, left to the next. Recording.
+void charge_late_cpu_time(Thread* thread);
+/// That of all threads, at the end of the process, while nobody records.
+void charge_late_cpu_time_of_all();
+
 }  // namespace culprit::runtime

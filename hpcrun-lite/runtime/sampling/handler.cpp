@@ -29,6 +29,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 namespace culprit::runtime {
 namespace {
@@ -42,6 +43,30 @@ using measurement::SampleValues;
   if (samples_further_events()) read_events(thread, monotonic_time(time), node);
 }
 
+/// A tick may be taken that much later although the thread had a processor.
+constexpr std::uint64_t kLate = 200'000;
+/// So many late samples in a row leave what they used to the next.
+constexpr std::uint32_t kMostLate = 16;
+
+/// What of the `used` CPU time since the last sample one at `node` is charged, whose tick was due at `due`. A
+/// thread that had lost its processor then is interrupted where the kernel took it, at system calls more
+/// often than elsewhere, and not in proportion to what code computes: the next sample that met it on a
+/// processor is charged that time, too.
+std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, std::uint64_t due, std::uint64_t time,
+                          measurement::NodeIndex node) {
+  ChargedTime& cpu = thread->cpu;
+  const std::uint64_t passed = time - std::exchange(cpu.sampled_at, time);
+  const std::uint64_t late = time > due ? time - due : 0;
+  const bool lost_processor = late > kLate && passed > used && passed - used > late / 2;
+  cpu.carried_ns += used;
+  if (lost_processor && ++cpu.late <= kMostLate) [[unlikely]] {
+    cpu.late_node = node;
+    return 0;
+  }
+  cpu.late = 0;
+  return std::exchange(cpu.carried_ns, 0);
+}
+
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
 bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (!ensure_tree(thread)) {
@@ -50,6 +75,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
     delete_timers(thread);  // they would wake it for nothing, as often as those that are measured
     return true;
   }
+  const std::uint64_t due = thread->grid.next();
   const std::uint64_t weight = thread->grid.pass(time);
   if (weight == 0) return true;
   const unwind::Registers start = unwind::registers_of(context);
@@ -65,7 +91,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   thread->cpu.last_ns += cpu;
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
-                                          .cpu_ns = cpu,
+                                          .cpu_ns = charged_cpu(thread, cpu, due, time, node),
                                           .blocked = thread->blocked_call,
                                           .mark = mark,
                                           .stretch = present_stretch()});

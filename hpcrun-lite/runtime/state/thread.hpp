@@ -58,6 +58,10 @@ inline constexpr std::size_t kMostWatched = 16384;
 struct ChargedTime {
   std::uint64_t last_ns;                  ///< at the last sample, without stopped_ns
   std::atomic<std::uint64_t> stopped_ns;  ///< used while sampling was stopped
+  std::uint64_t sampled_at;               ///< the last sample, on the sampling clock
+  std::uint64_t carried_ns;               ///< of samples that were late, to be charged by the next one
+  std::uint32_t late;                     ///< how many these are
+  measurement::NodeIndex late_node;       ///< of the last of them
 };
 
 /// What sampling costs a thread, and what follows for its rate.
