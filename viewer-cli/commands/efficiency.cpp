@@ -2,6 +2,7 @@
 #include "commands/efficiency.hpp"
 
 #include "findings/coverage.hpp"
+#include "findings/thread_waits.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -30,6 +31,10 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
                     .exact = true,
                     .run_s = static_cast<double>(trace.run_ns) / kNsPerSecond,
                     .ranks = trace.traced};
+  if (thread_waits_ns(trace.time_map) != 0 && trace.load_balance * trace.communication > 0) {
+    result.awaits_threads = true;
+    result.threads = std::min(trace.parallel / (trace.load_balance * trace.communication), 1.0);
+  }
   result.useful_mean_s = trace.parallel * result.run_s;
   result.useful_max_s = trace.communication * result.run_s;
   return result;
@@ -141,8 +146,7 @@ void write_figure(std::ostream& out, const Screen& screen, const FigureOf<Of>& f
 
 void write_ranks(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                  const Efficiency& result) {
-  for (const EfficiencyFigure& figure : kEfficiencyFigures)
-    if (!figure.exact || result.exact) write_figure(out, screen, figure, result);
+  for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   out << '\n'
       << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
@@ -150,8 +154,9 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
                              (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
                                            : " (the longest rank, without MPI_Init), ") +
                              "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
-                             time(result.useful_max_s) + " at most, over " +
-                             keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment),
+                             time(result.useful_max_s) + " at most" + thread_waits_phrase(result) +
+                             ", over " + keep(counted(result.ranks, "rank")) + '.' +
+                             partial_figures_phrase(experiment),
                          screen.width))
       << '\n';
 }
@@ -251,8 +256,22 @@ Table regions_table(const std::vector<RegionEfficiency>& regions) {
 
 }  // namespace
 
+std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks) {
+  std::vector<EfficiencyFigure> figures;
+  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
+    if (!figure.exact || ranks.exact) figures.push_back(figure);
+    if (figure.value == &Efficiency::parallel && ranks.awaits_threads) figures.push_back(kThreadWaitsFigure);
+  }
+  return figures;
+}
+
+std::string thread_waits_phrase(const Efficiency& ranks) {
+  return ranks.awaits_threads ? " with what main threads wait for other threads" : "";
+}
+
 double parallel_of(const Efficiency& ranks) {
-  return ranks.ranks > 0 ? ranks.parallel : 1;
+  if (ranks.ranks == 0) return 1;
+  return ranks.awaits_threads ? ranks.load_balance * ranks.communication : ranks.parallel;
 }
 
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
@@ -336,6 +355,7 @@ Json efficiency_json(const views::Figures& figures) {
   const Efficiency ranks = efficiency_of(figures);
   add_cells(run, ranks, Which::all);
   Json result = to_json(experiment, columns, run);
+  if (ranks.awaits_threads) result[kThreadWaitsFigure.key] = ranks.threads;
   result["threads"] = threads_json(thread_efficiency_of(figures, parallel_of(ranks)));
   result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
   result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));

@@ -37,7 +37,7 @@ constexpr std::uint64_t kPublish = kSecond / 4;
 /// walk takes a few hundred ns.
 constexpr std::uint64_t kChargedAtOnce = 50'000;
 
-/// Waits for threads from this number of ns on are records of a time line; a record takes a tenth of a us.
+/// Waits for threads from this number of ns on are records of a time line, of some nine bytes each.
 constexpr std::uint64_t kTracedWait = 20'000;
 
 /// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
@@ -158,7 +158,7 @@ void publish(Thread* thread, Totals totals, std::uint64_t time) {
   publish_nobodys(thread, time);
 }
 
-/// What the thread waits for: as its mark says, or for others of its team.
+/// What the thread has waited for: as its mark says, or others of its team.
 WaitKind awaited_by(const Account& account) {
   return account.marked ? static_cast<WaitKind>(culprit_rt_thread.mark) : WaitKind::omp_barrier;
 }
@@ -177,7 +177,8 @@ bool may_trace(Thread* thread, const void* here) {
 /// The thread has just waited for others from `since` to `time`, by the sampling clock.
 [[gnu::noinline]] void trace_wait(Thread* thread, WaitKind kind, std::uint64_t since, std::uint64_t time) {
   const void* const here = __builtin_frame_address(0);
-  if (time <= since || !has_traced_waits(thread) || !may_trace(thread, here)) return;
+  const bool left = kind < WaitKind::omp_barrier;  // a jump left the wait's mark, and another call made one
+  if (time <= since || left || !has_traced_waits(thread) || !may_trace(thread, here)) return;
   if (time - since < kTracedWait) {
     ++thread->blame.short_waits.count;
     thread->blame.short_waits.ns += time - since;
