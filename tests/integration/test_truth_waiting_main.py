@@ -7,7 +7,6 @@ import harness
 
 TOLERANCE = 0.05
 ITERATIONS = 30
-KINDS = {"omp-barrier": 7, "lock-held": 8, "condition-wait": 5, "join-wait": 4}  # ms per iteration, at least
 
 
 class WaitingMain(harness.Workspace):
@@ -17,7 +16,7 @@ class WaitingMain(harness.Workspace):
         begins = [begin for begin, _, _ in iterations] + [run[1]]
         sos = [until - begin - in_mpi - waited for (begin, in_mpi, waited), until in zip(iterations, begins[1:])]
         useful = run[1] - run[0] - sum(in_mpi + waited for _, in_mpi, waited in iterations)
-        return run, sos, useful
+        return run, sos, useful, sum(waited for _, _, waited in iterations)
 
     def assert_close(self, measured, logged, what):
         self.assertAlmostEqual(measured, logged, delta=TOLERANCE * logged, msg=what)
@@ -30,13 +29,17 @@ class WaitingMain(harness.Workspace):
         logs = [self.read(rank) for rank in range(2)]
         variation = harness.viewer_json(database, "variation")
         self.assertEqual(variation["invocations"], "marked")
-        for row, (_, sos, _) in zip(variation["sos_s"], logs):
+        for row, waited, (_, sos, _, truly) in zip(variation["sos_s"], variation["thread_waits_s"], logs):
+            self.assert_close(waited, 1e-9 * truly, "waits for threads")
             self.assertEqual(len(row), ITERATIONS)
             self.assert_close(sum(row), 1e-9 * sum(sos), "SOS-time")
             self.assert_close(sorted(row)[ITERATIONS // 2], 1e-9 * sorted(sos)[ITERATIONS // 2], "median SOS-time")
-        run_ns = max(run[2] for run, _, _ in logs) - min(run[0] for run, _, _ in logs)
+        run_ns = max(run[2] for run, *_ in logs) - min(run[0] for run, *_ in logs)
+        useful_ns = sum(useful for _, _, useful, _ in logs) / len(logs)
         efficiency = harness.viewer_json(database, "efficiency")
-        self.assert_close(efficiency["parallel"], sum(useful for _, _, useful in logs) / len(logs) / run_ns, "efficiency")
+        self.assert_close(efficiency["parallel"], useful_ns / run_ns, "parallel efficiency")
+        outside_ns = useful_ns + sum(waited for *_, waited in logs) / len(logs)
+        self.assert_close(efficiency["thread_waits"], useful_ns / outside_ns, "waits for threads")
 
     def test_openmpi(self):
         self.check("openmpi")

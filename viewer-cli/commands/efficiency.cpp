@@ -161,9 +161,10 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
       << '\n';
 }
 
-void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficiency& threads, bool ranks) {
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    if (ranks || figure.value != &ThreadEfficiency::hybrid) write_figure(out, screen, figure, threads);
+void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficiency& threads,
+                   const Efficiency& ranks) {
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, ranks))
+    write_figure(out, screen, figure, threads);
   out << '\n' << screen.dim(wrap(thread_efficiency_sentence(threads, screen.unicode), screen.width)) << '\n';
 }
 
@@ -256,11 +257,36 @@ Table regions_table(const std::vector<RegionEfficiency>& regions) {
 
 }  // namespace
 
+namespace {
+
+template <typename Of>
+void explain(FigureOf<Of>& figure, const char* formula) {
+  figure.formula = figure.meaning = formula;
+}
+
+}  // namespace
+
 std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks) {
   std::vector<EfficiencyFigure> figures;
-  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
+  for (EfficiencyFigure figure : kEfficiencyFigures) {
+    if (ranks.awaits_threads && figure.value == &Efficiency::load_balance)
+      explain(figure, "mean / largest time outside MPI");
+    if (ranks.awaits_threads && figure.value == &Efficiency::communication)
+      explain(figure, "largest time outside MPI / run time");
     if (!figure.exact || ranks.exact) figures.push_back(figure);
-    if (figure.value == &Efficiency::parallel && ranks.awaits_threads) figures.push_back(kThreadWaitsFigure);
+    if (ranks.awaits_threads && figure.value == &Efficiency::parallel) figures.push_back(kThreadWaitsFigure);
+  }
+  return figures;
+}
+
+std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& threads,
+                                                      const Efficiency& ranks) {
+  std::vector<FigureOf<ThreadEfficiency>> figures;
+  if (threads.threads == 0) return figures;
+  for (FigureOf<ThreadEfficiency> figure : kThreadEfficiencyFigures) {
+    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
+    if (of_ranks_too && ranks.awaits_threads) explain(figure, "load balance * communication * thread");
+    if (ranks.ranks > 0 || !of_ranks_too) figures.push_back(figure);
   }
   return figures;
 }
@@ -341,7 +367,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
   if (result.ranks > 0) write_ranks(out, screen, figures.experiment(), result);
   if (threads.threads > 0) {
     if (result.ranks > 0) out << '\n';
-    write_threads(out, screen, threads, result.ranks > 0);
+    write_threads(out, screen, threads, result);
   }
   write_regions(out, screen, efficiency_of_regions(figures));
   write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));

@@ -50,8 +50,10 @@ inline constexpr EfficiencyFigure kThreadWaitsFigure{&Efficiency::threads,
                                                      "  waits for threads",
                                                      "useful time / time outside MPI",
                                                      "main threads wait for other threads of their process"};
-/// Those that are known of the ranks.
+/// Those that are known of the ranks; and of threads, which there are.
 std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks);
+std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& threads,
+                                                      const Efficiency& ranks);
 /// What to say behind the largest time outside MPI.
 std::string thread_waits_phrase(const Efficiency& ranks);
 

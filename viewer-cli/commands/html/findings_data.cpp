@@ -236,11 +236,8 @@ Json efficiency_data(const views::Figures& figures) {
     for (const EfficiencyFigure& figure : known_figures(efficiency))
       json.push_back(bar_of(figure, efficiency));
   }
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures) {
-    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
-    if (threads.threads > 0 && (efficiency.ranks > 0 || !of_ranks_too))
-      json.push_back(bar_of(figure, threads));
-  }
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, efficiency))
+    json.push_back(bar_of(figure, threads));
   return json;
 }
 

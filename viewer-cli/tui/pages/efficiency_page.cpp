@@ -62,9 +62,8 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
   }
   if (threads.threads == 0) return page;
   if (result.ranks > 0) page.blank();
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    if (result.ranks > 0 || figure.value != &ThreadEfficiency::hybrid)
-      add_line(page, figure, threads, width, unicode);
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, result))
+    add_line(page, figure, threads, width, unicode);
   page.blank();
   page.say(thread_efficiency_sentence(threads, unicode), width, 0, Tone::dim);
   return page;

@@ -336,6 +336,8 @@ TEST_CASE("variation, efficiency: what main threads wait for other threads is le
   CHECK(variation["thread_waits_s"] == nlohmann::json({0, 0, 250, 0, 0, 0, 0, 0}));
   CHECK_THAT(run(traced.sample, {"efficiency"}),
              Catch::Contains("  waits for threads          75.0 %  useful time / time outside MPI\n"));
+  CHECK_THAT(run(traced.sample, {"efficiency"}),
+             Catch::Contains("  load balance               80.0 %  mean / largest time outside MPI\n"));
   const auto efficiency = nlohmann::json::parse(run(traced.sample, {"efficiency", "--format", "json"}));
   CHECK(efficiency["thread_waits"].get<double>() == Approx(0.75));
 }
