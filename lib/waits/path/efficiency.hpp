@@ -11,7 +11,8 @@ namespace culprit::waits {
 /// The POP efficiencies of the whole run (docs/algorithms.md 10), shares of 1. All 0 where the run has no
 /// length.
 struct Efficiency {
-  double parallel = 0, load_balance = 0, communication = 0;  ///< and for threads: the first by the other two
+  double parallel = 0;  ///< by the product of the next two: what main threads do not wait for other threads
+  double load_balance = 0, communication = 0;
   double serialization = 0, transfer = 0;
   std::uint64_t run_ns = 0;  ///< earliest exit of MPI_Init to latest exit of MPI_Finalize
 };
