@@ -102,7 +102,7 @@ void ProcessTrace::read_header() {
   if (std::memcmp(header_.magic, kMagic, sizeof kMagic) != 0) {
     throw MeasurementError(path(), "is not a trace (remove it from the measurement directory)");
   }
-  check_version(path(), header_.version, kVersion, kVersion);
+  check_version(path(), header_.version, kOldestVersion, kVersion);
   if (header_.checksum != XXH64(&header_, offsetof(Header, checksum), 0))
     throw damaged(path(), "its header does not match its checksum");
   if (header_.slot != kSlot || header_.header_size < sizeof header_)

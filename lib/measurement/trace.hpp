@@ -108,7 +108,9 @@ class ThreadRecords {
   bool next_block();
   void read_sample(unsigned lead, Record& record);
   void read_reading(unsigned lead, Record& record);
+  void read_wait(unsigned lead, Record& record);
   void end_sample(std::uint64_t since, Record& record);
+  std::uint64_t duration();
   void read_call(unsigned lead, Record& record);
   void read_operations(Operation& before, bool of_place, Record& record);
   bool read_operation(Operation& operation);

@@ -10,21 +10,23 @@
 namespace culprit::measurement::trace {
 
 enum class RecordKind : std::uint8_t {
-  sample,   ///< a sample at `exit_ns`, which stands for the time since `enter_ns` (its weight)
-  call,     ///< an MPI call, the outermost one, that ended
-  reading,  ///< at `exit_ns`: how much of an event besides REALTIME was counted since its reading before
+  sample,       ///< a sample at `exit_ns`, which stands for the time since `enter_ns` (its weight)
+  call,         ///< an MPI call, the outermost one, that ended
+  reading,      ///< at `exit_ns`: how much of an event besides REALTIME was counted since its reading before
+  thread_wait,  ///< a wait for other threads of the process, outside of MPI calls
+  short_waits,  ///< how many such waits were too short for a record of their own, and took `value` ns in all
 };
 
 /// One entry of a thread's time line. Records come in the order of `exit_ns`. Times are CLOCK_MONOTONIC of
 /// the host.
 struct Record {
   RecordKind kind = RecordKind::sample;
-  std::uint8_t wait = 0;   ///< samples: measurement::WaitKind
+  std::uint8_t wait = 0;   ///< samples and waits: measurement::WaitKind
   std::uint8_t event = 0;  ///< readings: which of the process's events besides REALTIME
   /// Not side by side: two that were just written one after the other would be read as one, for which a
   /// processor has to wait until both have left it.
   std::uint64_t enter_ns = 0;
-  std::uint64_t value = 0;  ///< readings: in the event's unit, ns or a count
+  std::uint64_t value = 0;  ///< readings: in the event's unit, ns or a count; short waits: ns
   std::uint64_t exit_ns = 0;
   std::uint32_t node = 0;  ///< of ThreadProfile::nodes, where the trace is read with its measurement
   static constexpr std::uint32_t kItself = ~std::uint32_t{0};
@@ -32,6 +34,7 @@ struct Record {
   /// The call returned as soon as one of several operations was complete: MPI_Waitany, MPI_Waitsome and their
   /// tests.
   bool any = false;
+  std::uint32_t count = 0;  ///< short waits: since those before
   std::vector<Operation>
       operations;  ///< of a call, in argument order; may be empty (a poll in vain, MPI_Cancel)
 };

@@ -10,7 +10,7 @@
 namespace culprit::measurement::trace {
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'T'};
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4, kOldestVersion = 3;  // without waits of threads
 /// Of a block with its header. Small enough that four of them per thread cost little, large enough that a
 /// new block's fresh start costs less than a percent.
 inline constexpr std::uint32_t kSlot = 32768;
@@ -80,6 +80,7 @@ inline constexpr unsigned kClockPair = 2;
 
 // The first byte of a record.
 inline constexpr unsigned kRecordMask = 3;
+inline constexpr unsigned kThreadWait = 0;  // 0 as a whole is no record
 inline constexpr unsigned kSample = 1;
 inline constexpr unsigned kCall = 2;
 inline constexpr unsigned kContinuation = 3;
@@ -88,6 +89,8 @@ inline constexpr unsigned kSampleWaitMask = 7;
 inline constexpr unsigned kSampleWeight = 32;
 /// A sample that is a reading: it has an event in place of a wait, and a value in place of a weight.
 inline constexpr unsigned kReading = 64;
+/// A wait of a thread that is many short ones: with a count, and without a kind.
+inline constexpr unsigned kShortWaits = 32;
 inline constexpr unsigned kCallNode = 4;
 inline constexpr unsigned kCallOperations = 8;
 inline constexpr unsigned kCallAny = 16;

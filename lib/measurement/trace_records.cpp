@@ -94,14 +94,15 @@ bool ThreadRecords::next(Record& record) {
       case kCall:
         read_call(lead, record);
         return true;
+      case kThreadWait:
+        read_wait(lead, record);
+        return true;
       case kContinuation: {  // of a call in a block that was left out
         record.operations.clear();
         Operation empty;
         read_operations(empty, false, record);
         break;
       }
-      default:
-        fail("holds no record where one begins");
     }
   }
 }
@@ -144,12 +145,40 @@ void ThreadRecords::end_sample(std::uint64_t since, Record& record) {
   record.operations.clear();
 }
 
-void ThreadRecords::read_call(unsigned lead, Record& record) {
+/// Advances the time to the end of what is read; returns how long it took.
+std::uint64_t ThreadRecords::duration() {
   const std::uint64_t since = varint();
   const std::uint64_t duration = varint();
   if (since > UINT64_MAX - state_.time || duration > state_.time + since) fail("goes beyond the end of time");
   state_.time += since;
   if (state_.time > last_ns_) fail("goes beyond the end of its block");
+  return duration;
+}
+
+void ThreadRecords::read_wait(unsigned lead, Record& record) {
+  const auto kind = static_cast<WaitKind>(lead >> kSampleWaitShift);
+  if (lead == kShortWaits) {
+    record.kind = RecordKind::short_waits;
+    record.count = number();
+    record.value = varint();
+    record.enter_ns = state_.time;
+  } else if (kind >= WaitKind::omp_barrier && kind <= WaitKind::join) {
+    const std::uint64_t ns = duration();
+    record.kind = RecordKind::thread_wait;
+    record.enter_ns = state_.time - ns;
+  } else {
+    fail("holds no record where one begins");
+  }
+  check_end();
+  record.wait = lead == kShortWaits ? 0 : static_cast<std::uint8_t>(kind);
+  record.any = false;
+  record.exit_ns = state_.time;
+  record.node = 0;
+  record.operations.clear();
+}
+
+void ThreadRecords::read_call(unsigned lead, Record& record) {
+  const std::uint64_t duration = this->duration();
   unsigned place = 0;
   if ((lead & kCallNode) != 0) {
     const std::uint32_t node = number();

@@ -211,6 +211,27 @@ bool TraceStream::reading(std::uint64_t time_ns, std::size_t event, std::uint64_
   return true;
 }
 
+bool TraceStream::thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept {
+  if (!make_room(kLargestSample, begin_ns, true)) return false;
+  end_ns = std::max(end_ns, state_.time);
+  *at_++ =
+      static_cast<unsigned char>(trace::kThreadWait | static_cast<unsigned>(kind) << trace::kSampleWaitShift);
+  at_ = put(at_, end_ns - state_.time);
+  at_ = put(at_, end_ns - std::min(begin_ns, end_ns));
+  state_.time = end_ns;
+  publish();
+  return true;
+}
+
+bool TraceStream::short_waits(std::uint64_t time_ns, std::uint32_t count, std::uint64_t ns) noexcept {
+  if (!make_room(kLargestSample, time_ns, false)) return false;
+  *at_++ = static_cast<unsigned char>(trace::kThreadWait | trace::kShortWaits);
+  at_ = put(at_, count);
+  at_ = put(at_, ns);
+  publish();
+  return true;
+}
+
 bool TraceStream::begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node,
                              bool any) noexcept {
   if (!make_room(kLargestHead + kLargestOperation, enter_ns, true)) return false;

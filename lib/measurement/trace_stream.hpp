@@ -25,6 +25,12 @@ class TraceStream {
   /// was counted since the one before. False: as of samples. Only where the trace was created for readings.
   bool reading(std::uint64_t time_ns, std::size_t event, std::uint64_t value, NodeIndex node) noexcept;
 
+  /// Adds a wait for other threads of the process. Not while the handler may run in this thread; times as of
+  /// calls.
+  bool thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept;
+  /// [handler] Adds that `count` such waits were too short for that since the last time, `ns` in all.
+  bool short_waits(std::uint64_t time_ns, std::uint32_t count, std::uint64_t ns) noexcept;
+
   /// Adds a call: where begin_call returned true, any number of add, then end_call. Not while the handler may
   /// run in this thread. `exit_ns` is taken for the time of the record before where it is earlier.
   bool begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node, bool any) noexcept;

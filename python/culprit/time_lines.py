@@ -21,6 +21,7 @@ UNMATCHED = ("sends", "receives", "probes", "collectives", "fences", "epochs", "
 MARKED, CHOSEN, DURATIONS = 1, 2, 4
 MOST_BINS = 1000
 ARRAYS = ("calls_s", "waiting_s", "critical_s")
+OF_THREADS = PATTERNS[PATTERNS.index("omp-barrier") : PATTERNS.index("join-wait") + 1]  # of one process, for each other
 
 
 class Summary(NamedTuple):
@@ -258,10 +259,10 @@ class TimeMap:
     @cached_property
     def table(self) -> Table:
         """A row per rank and bin: when it begins (since the first call of any rank), how long it is, seconds of it in MPI
-        calls, waiting (whole patterns), on the critical path, the call path of most of it, and the segments it lies in."""
+        calls, waiting for other ranks (whole patterns), on the critical path, the call path of most of it, and the segments it lies in."""
         rows = []
         for row in self.rows:
-            whole = [cells for pattern, cells in row.waits.items() if pattern not in PART_OF]
+            whole = [cells for pattern, cells in row.waits.items() if pattern not in PART_OF and pattern not in OF_THREADS]
             for bin in range(self.bins):
                 waiting = sum(cells.get(bin, 0) for cells in whole)
                 at, (first, number) = row.contexts[bin], row.segments[bin] if row.segments else (0, 0)

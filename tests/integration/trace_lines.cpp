@@ -65,7 +65,8 @@ void print(const char* path) {
       if (lines.ordinal != thread.ordinal) continue;
       trace::ThreadRecords records(in, lines, thread.units);
       for (trace::Record record; records.next(record);) {
-        if (record.kind != trace::RecordKind::reading) print_record(thread, record);
+        if (record.kind == trace::RecordKind::sample || record.kind == trace::RecordKind::call)
+          print_record(thread, record);
       }
     }
   }

@@ -2,6 +2,7 @@
 #include "commands/efficiency.hpp"
 
 #include "findings/coverage.hpp"
+#include "findings/thread_waits.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -30,6 +31,10 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
                     .exact = true,
                     .run_s = static_cast<double>(trace.run_ns) / kNsPerSecond,
                     .ranks = trace.traced};
+  if (thread_waits_ns(trace.time_map) != 0 && trace.load_balance * trace.communication > 0) {
+    result.awaits_threads = true;
+    result.threads = std::min(trace.parallel / (trace.load_balance * trace.communication), 1.0);
+  }
   result.useful_mean_s = trace.parallel * result.run_s;
   result.useful_max_s = trace.communication * result.run_s;
   return result;
@@ -141,8 +146,7 @@ void write_figure(std::ostream& out, const Screen& screen, const FigureOf<Of>& f
 
 void write_ranks(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                  const Efficiency& result) {
-  for (const EfficiencyFigure& figure : kEfficiencyFigures)
-    if (!figure.exact || result.exact) write_figure(out, screen, figure, result);
+  for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   out << '\n'
       << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
@@ -150,15 +154,17 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
                              (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
                                            : " (the longest rank, without MPI_Init), ") +
                              "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
-                             time(result.useful_max_s) + " at most, over " +
-                             keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment),
+                             time(result.useful_max_s) + " at most" + thread_waits_phrase(result) +
+                             ", over " + keep(counted(result.ranks, "rank")) + '.' +
+                             partial_figures_phrase(experiment),
                          screen.width))
       << '\n';
 }
 
-void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficiency& threads, bool ranks) {
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    if (ranks || figure.value != &ThreadEfficiency::hybrid) write_figure(out, screen, figure, threads);
+void write_threads(std::ostream& out, const Screen& screen, const ThreadEfficiency& threads,
+                   const Efficiency& ranks) {
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, ranks))
+    write_figure(out, screen, figure, threads);
   out << '\n' << screen.dim(wrap(thread_efficiency_sentence(threads, screen.unicode), screen.width)) << '\n';
 }
 
@@ -253,8 +259,47 @@ void write_regions(std::ostream& out, const Screen& screen, const database::Cont
 
 }  // namespace
 
+namespace {
+
+template <typename Of>
+void explain(FigureOf<Of>& figure, const char* formula) {
+  figure.formula = figure.meaning = formula;
+}
+
+}  // namespace
+
+std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks) {
+  std::vector<EfficiencyFigure> figures;
+  for (EfficiencyFigure figure : kEfficiencyFigures) {
+    if (ranks.awaits_threads && figure.value == &Efficiency::load_balance)
+      explain(figure, "mean / largest time outside MPI");
+    if (ranks.awaits_threads && figure.value == &Efficiency::communication)
+      explain(figure, "largest time outside MPI / run time");
+    if (!figure.exact || ranks.exact) figures.push_back(figure);
+    if (ranks.awaits_threads && figure.value == &Efficiency::parallel) figures.push_back(kThreadWaitsFigure);
+  }
+  return figures;
+}
+
+std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& threads,
+                                                      const Efficiency& ranks) {
+  std::vector<FigureOf<ThreadEfficiency>> figures;
+  if (threads.threads == 0) return figures;
+  for (FigureOf<ThreadEfficiency> figure : kThreadEfficiencyFigures) {
+    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
+    if (of_ranks_too && ranks.awaits_threads) explain(figure, "load balance * communication * thread");
+    if (ranks.ranks > 0 || !of_ranks_too) figures.push_back(figure);
+  }
+  return figures;
+}
+
+std::string thread_waits_phrase(const Efficiency& ranks) {
+  return ranks.awaits_threads ? " with what main threads wait for other threads" : "";
+}
+
 double parallel_of(const Efficiency& ranks) {
-  return ranks.ranks > 0 ? ranks.parallel : 1;
+  if (ranks.ranks == 0) return 1;
+  return ranks.awaits_threads ? ranks.load_balance * ranks.communication : ranks.parallel;
 }
 
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
@@ -324,7 +369,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
   if (result.ranks > 0) write_ranks(out, screen, figures.experiment(), result);
   if (threads.threads > 0) {
     if (result.ranks > 0) out << '\n';
-    write_threads(out, screen, threads, result.ranks > 0);
+    write_threads(out, screen, threads, result);
   }
   write_regions(out, screen, figures.experiment(), efficiency_of_regions(figures));
   write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
@@ -338,6 +383,7 @@ Json efficiency_json(const views::Figures& figures) {
   const Efficiency ranks = efficiency_of(figures);
   add_cells(run, ranks, Which::all);
   Json result = to_json(experiment, columns, run);
+  if (ranks.awaits_threads) result[kThreadWaitsFigure.key] = ranks.threads;
   result["threads"] = threads_json(thread_efficiency_of(figures, parallel_of(ranks)));
   result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
   result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));

@@ -19,6 +19,8 @@ struct Efficiency {
   double parallel = 0, load_balance = 0, communication = 0;
   double serialization = 0, transfer = 0;  ///< where `exact`
   bool exact = false;                      ///< from time lines
+  double threads = 1;           ///< of the time outside MPI, what main threads did not wait for others of
+  bool awaits_threads = false;  ///< their process, where time lines show that they did
   double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
   std::uint64_t ranks = 0;
 };
@@ -39,10 +41,27 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
      "    transfer", "with an instant network / measured", "data moves too long"},
 }};
 
+/// The first of them is then the product of this one and the next two, which are of the time outside MPI.
+inline constexpr EfficiencyFigure kThreadWaitsFigure{&Efficiency::threads,
+                                                     "thread_waits",
+                                                     true,
+                                                     "  waits for threads",
+                                                     "useful time / time outside MPI",
+                                                     "  waits for threads",
+                                                     "useful time / time outside MPI",
+                                                     "main threads wait for other threads of their process"};
+/// Those that are known of the ranks; and of threads, which there are.
+std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks);
+std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& threads,
+                                                      const Efficiency& ranks);
+/// What to say behind the largest time outside MPI.
+std::string thread_waits_phrase(const Efficiency& ranks);
+
 /// Ranks 0: nothing is known (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);
 
-/// What thread_efficiency_of() takes of it: 1 where nothing is known of ranks.
+/// What thread_efficiency_of() takes of it: 1 where nothing is known of ranks; without waits for threads,
+/// which it has itself.
 double parallel_of(const Efficiency& ranks);
 
 /// The same of one region that the program marked, over all places where it is begun: shares of the time in
@@ -72,8 +91,9 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
 /// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
 /// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
 /// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
-/// a list with `iteration` and `time_s`. `threads`, null where no process has several, has `efficiency`,
-/// `serial`, `load_balance`, `contention`, `overhead`, `hybrid`, and `count`.
+/// a list with `iteration` and `time_s`. `thread_waits` only where there are such. `threads`, null where no
+/// process has several, has `efficiency`, `serial`, `load_balance`, `contention`, `overhead`, `hybrid`, and
+/// `count`.
 Json efficiency_json(const views::Figures& figures);
 
 }  // namespace culprit::viewer

@@ -4,6 +4,7 @@
 #include "database/procedure_name.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
+#include "findings/thread_waits.hpp"
 #include "print/text.hpp"
 #include "request/command_line.hpp"
 #include "text/call_path_text.hpp"
@@ -64,6 +65,25 @@ Json begins_json(const database::Contents& experiment, const Variation& variatio
   return rows;
 }
 
+/// What each row's main thread waited for other threads in all, by row.
+Json thread_waits_json(const database::TimeMap& map, const Variation& variation) {
+  std::map<std::int32_t, double> waited_s;
+  for (const database::TimeMap::Row& row : map.rows) {
+    for (const std::uint64_t ns : thread_waits_ns(row, map.bins)) waited_s[row.rank] += seconds_of(ns);
+  }
+  Json rows = Json::array();
+  for (const Variation::Row& row : variation.rows) rows.push_back(waited_s[row.rank]);
+  return rows;
+}
+
+/// ` Main threads wait for other threads of their processes 3.2 s in all, which is left out as MPI is.`
+std::string thread_waits_phrase(const database::TimeMap& map, bool unicode) {
+  const std::uint64_t ns = thread_waits_ns(map);
+  if (ns == 0) return {};
+  return " Main threads wait for other threads of their processes " +
+         keep(duration(seconds_of(ns), unicode)) + " in all, which is left out as MPI is.";
+}
+
 }  // namespace
 
 const Variation& variation_of(const database::Contents& experiment, std::uint32_t finer) {
@@ -110,6 +130,8 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
                {"lined_up", line_up(variation)},
                {"outliers", to_json(experiment, outliers_table(variation))}};
   json["begin_s"] = begins_json(experiment, variation);
+  if (thread_waits_ns(experiment.trace().time_map) != 0)
+    json["thread_waits_s"] = thread_waits_json(experiment.trace().time_map, variation);
   if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
   if (!metric.empty()) add_metric(json, experiment, variation, segment_metric(experiment, variation, metric));
   return json;
@@ -132,7 +154,8 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
     return;
   }
   out << wrap(name_segments(experiment, variation) + "; the median takes " +
-                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI.",
+                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI." +
+                  thread_waits_phrase(experiment.trace().time_map, screen.unicode),
               screen.width)
       << "\n\n";
   draw_segments(out, screen, experiment, variation,

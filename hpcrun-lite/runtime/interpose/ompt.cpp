@@ -69,14 +69,7 @@ void begin_parallel(Data* /*task*/, const void* /*frame*/, Data* team_data, unsi
 }
 
 void end_parallel(Data* team_data, Data* /*task*/, int /*flags*/, const void* /*caller*/) {
-  Thread* thread = counted_thread();
-  if (thread == nullptr) return;
-  if ((team_data->value & kIsTeam) == 0) {
-    turn_unmarked(thread, Activity::works);
-  } else {
-    thread->blame.account.marked = false;
-    teams::end_team(thread->blame.account, account_time());
-  }
+  if (Thread* thread = counted_thread()) end_region(thread, (team_data->value & kIsTeam) != 0);
 }
 
 /// A thread's part of a region. Of the master's we know. The end of another's may be told at its next begin.

@@ -77,14 +77,7 @@ const void* first_word(const void* data, bool is_read) {
 class EndOfRegion {
  public:
   explicit EndOfRegion(const Region& region) : region_(region) {}
-  ~EndOfRegion() {
-    Account& master = region_.master->blame.account;
-    if (region_.is_team) {
-      teams::end_team(master, account_time());
-    } else {
-      teams::turn(master, Activity::works, account_time());
-    }
-  }
+  ~EndOfRegion() { end_region(region_.master, region_.is_team); }
   EndOfRegion(const EndOfRegion&) = delete;
   EndOfRegion& operator=(const EndOfRegion&) = delete;
 

@@ -3,7 +3,9 @@
 // integral: prof-mpi scales the first to the second. A call that was not interrupted stands for itself: it is
 // charged with the mean ratio while it lasted. What others waited for a lock is charged where it is given
 // back: each wait that is long, and of short ones as many as are due, chosen with a probability in proportion
-// to their length, so that walks cost at most some percent of what was waited.
+// to their length, so that walks cost at most some percent of what was waited. With --trace the waits of a
+// process's main thread are on its time line, too (docs/algorithms.md 12.1): long ones as records without a
+// call path, which samples show.
 #include "runtime/sampling/blame.hpp"
 
 #include "runtime/recording/call_path.hpp"
@@ -11,6 +13,7 @@
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/state/call_mark.hpp"
+#include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/own_stack.hpp"
@@ -25,6 +28,7 @@ namespace {
 using measurement::EpochKind;
 using measurement::NodeIndex;
 using measurement::ThreadTotal;
+using measurement::WaitKind;
 
 /// Totals are published by the first sample after this number of ns: a process that is killed lacks what came
 /// after.
@@ -32,6 +36,9 @@ constexpr std::uint64_t kPublish = kSecond / 4;
 /// Waits for a lock from this number of ns on are charged one by one; shorter ones are added up to that. A
 /// walk takes a few hundred ns.
 constexpr std::uint64_t kChargedAtOnce = 50'000;
+
+/// Waits for threads from this number of ns on are records of a time line, of some nine bytes each.
+constexpr std::uint64_t kTracedWait = 20'000;
 
 /// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
 std::atomic<std::uint64_t> left_behind[measurement::kThreadTotals] = {};
@@ -151,6 +158,41 @@ void publish(Thread* thread, Totals totals, std::uint64_t time) {
   publish_nobodys(thread, time);
 }
 
+/// What the thread has waited for: as its mark says, or others of its team.
+WaitKind awaited_by(const Account& account) {
+  return account.marked ? static_cast<WaitKind>(culprit_rt_thread.mark) : WaitKind::omp_barrier;
+}
+
+/// Of those that variation and efficiencies look at: of each process the first, and if it calls MPI.
+bool has_traced_waits(const Thread* thread) {
+  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main && thread->recorded_calls != 0;
+}
+
+/// Whether nothing of ours, and no MPI call, is in progress around the code with this stack address.
+bool may_trace(Thread* thread, const void* here) {
+  return is_outside_of_marks(reinterpret_cast<std::uintptr_t>(here)) && !is_held_off(thread, here) &&
+         own_memory() && !sampling_stopped();
+}
+
+/// The thread has just waited for others from `since` to `time`, by the sampling clock.
+[[gnu::noinline]] void trace_wait(Thread* thread, WaitKind kind, std::uint64_t since, std::uint64_t time) {
+  const void* const here = __builtin_frame_address(0);
+  const bool left = kind < WaitKind::omp_barrier;  // a jump left the wait's mark, and another call made one
+  if (time <= since || left || !has_traced_waits(thread) || !may_trace(thread, here)) return;
+  if (time - since < kTracedWait) {
+    ++thread->blame.short_waits.count;
+    thread->blame.short_waits.ns += time - since;
+    return;
+  }
+  hold_handler_off(thread, here);
+  if (begin_recording(thread)) {
+    if (ensure_tree(thread) && thread->trace != nullptr)
+      thread->trace->thread_wait(monotonic_time(since), monotonic_time(time), kind);
+    end_recording(thread);
+  }
+  let_handler_on(thread);
+}
+
 /// A charge that is to be recorded.
 struct Charge {
   Thread* thread;
@@ -227,13 +269,36 @@ void forget_blame() {
 Activity turn_to(Thread* thread, Activity activity) {
   Account& account = thread->blame.account;
   const Activity before = account.activity;
-  if (before != activity) teams::turn(account, activity, account_time());
+  if (before == activity) return before;
+  const std::uint64_t since = account.waits_since, time = account_time();
+  teams::turn(account, activity, time);
+  if (awaits_thread(before)) trace_wait(thread, awaited_by(account), since, time);
   return before;
 }
 
 Activity turn_unmarked(Thread* thread, Activity activity) {
   thread->blame.account.marked = false;
   return turn_to(thread, activity);
+}
+
+void end_region(Thread* master, bool is_team) {
+  if (!is_team) {
+    turn_unmarked(master, Activity::works);
+    return;
+  }
+  Account& account = master->blame.account;
+  account.marked = false;
+  const bool waited = awaits_thread(account.activity);
+  const std::uint64_t since = account.waits_since, time = account_time();
+  teams::end_team(account, time);
+  if (waited) trace_wait(master, WaitKind::omp_barrier, since, time);
+}
+
+void trace_short_waits(Thread* thread, std::uint64_t time) {
+  const WaitSum& all = thread->blame.short_waits;
+  WaitSum& traced = thread->blame.short_waits_traced;
+  if (all.count == traced.count) return;
+  if (thread->trace->short_waits(time, all.count - traced.count, all.ns - traced.ns)) traced = all;
 }
 
 void begin_window(Thread* thread, std::uint64_t time) {

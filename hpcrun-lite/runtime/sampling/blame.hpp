@@ -61,6 +61,14 @@ Activity turn_to(Thread* thread, Activity activity);
 /// The same outside of any CallMark: no sample finds that a mark was left behind.
 Activity turn_unmarked(Thread* thread, Activity activity);
 
+/// The calling thread, master of its innermost team, or where `is_team` is false of threads that count in the
+/// team around, works again around the region that ends.
+void end_region(Thread* master, bool is_team);
+
+/// Adds to the time line of the calling thread what it has waited in short waits since the last time. By the
+/// handler, recording; `time`: CLOCK_MONOTONIC.
+void trace_short_waits(Thread* thread, std::uint64_t time);
+
 /// Lives while the calling thread waits for what comes from outside of the process: messages, descriptors,
 /// signals. A few stores; nothing where threads are not counted, or `waits` is false.
 class OutsideWait {

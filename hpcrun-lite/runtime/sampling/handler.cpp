@@ -39,6 +39,7 @@ using measurement::SampleValues;
 /// The ticks that passed, on the thread's time line, with what further events counted meanwhile.
 [[gnu::cold]] void trace_ticks(Thread* thread, std::uint64_t time, std::uint64_t elapsed,
                                measurement::NodeIndex node, measurement::WaitKind mark) {
+  trace_short_waits(thread, monotonic_time(time));
   thread->trace->sample(monotonic_time(time), elapsed, node, mark);
   if (samples_further_events()) read_events(thread, monotonic_time(time), node);
 }

@@ -102,6 +102,12 @@ struct Stretches {
   std::uint64_t timed_ns, largest_ns;
 };
 
+/// Waits for other threads of the process, added up.
+struct WaitSum {
+  std::uint32_t count;
+  std::uint64_t ns;
+};
+
 /// What a thread has made others wait, and waited (docs/algorithms.md 12).
 struct Blame {
   Account account;
@@ -111,6 +117,7 @@ struct Blame {
   std::uintptr_t waits_at;                               ///< stack address of that LockWait; 0: there is none
   std::uint64_t published[measurement::kThreadTotals];   ///< of the totals: what the tree has
   std::uint64_t published_at;                            ///< on the sampling clock
+  WaitSum short_waits, short_waits_traced;               ///< and what of them the time line has
 };
 
 /// What a thread was created with.

@@ -113,8 +113,8 @@ bool is_around(const TeamPath& outer, std::size_t depth, const TeamPath& inner) 
 }
 
 void stop_idling(Account& account, std::uint64_t time) {
-  if (account.activity == Activity::idles && time > account.idle_since)
-    account.idle_ns += time - account.idle_since;
+  if (account.activity == Activity::idles && time > account.waits_since)
+    account.idle_ns += time - account.waits_since;
 }
 
 void change(Account& account, Activity to, std::uint64_t time) {
@@ -133,7 +133,7 @@ void change(Account& account, Activity to, std::uint64_t time) {
   if (from == Activity::outside) account.caused += since(seen_outside, count_outside(-1, time).value(time));
   if (to == Activity::outside) account.seen[0] = count_outside(1, time).value(time);
   stop_idling(account, time);
-  if (to == Activity::idles) account.idle_since = time;
+  if (awaits_thread(to)) account.waits_since = time;
   account.activity = to;
 }
 
@@ -302,8 +302,8 @@ SignedWide caused_up_to(const Account& account, std::uint64_t time) {
 }
 
 std::uint64_t idle_up_to(const Account& account, std::uint64_t time) {
-  const bool idles = account.activity == Activity::idles && time > account.idle_since;
-  return account.idle_ns + (idles ? time - account.idle_since : 0);
+  const bool idles = account.activity == Activity::idles && time > account.waits_since;
+  return account.idle_ns + (idles ? time - account.waits_since : 0);
 }
 
 std::uint64_t borne_by_nobody(std::uint64_t time) {

@@ -28,6 +28,11 @@ enum class Activity : std::uint8_t {
   for_lock,  ///< it waits for a lock: its holder bears that (lock_queue.hpp)
 };
 
+/// Whether it waits for another thread of its process.
+constexpr bool awaits_thread(Activity activity) {
+  return activity == Activity::idles || activity == Activity::for_lock;
+}
+
 /// A team and those around it, from the process inwards.
 struct TeamPath {
   static constexpr std::size_t kMost = 8;  ///< teams that are nested in each other; those within count as one
@@ -46,8 +51,8 @@ struct Account {
   TeamPath path;                   ///< of its innermost team
   Wide seen[TeamPath::kMost];      ///< the integrals when it began to do what it does
   SignedWide caused;               ///< what it caused up to then, in 2^-32 ns
-  std::uint64_t idle_since;        ///< where it idles
-  std::uint64_t idle_ns;           ///< up to then
+  std::uint64_t waits_since;       ///< where it waits for another thread
+  std::uint64_t idle_ns;           ///< that it idled up to then
   SignedWide window_caused;        ///< caused_up_to() when the present call began, that is one sample
   std::uint64_t window_since;      ///< when that was; 0: there is none
 

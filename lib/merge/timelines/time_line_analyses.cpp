@@ -17,9 +17,11 @@
 #include "waits/variation/segment_values.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace culprit::merge {
@@ -42,6 +44,17 @@ void replace_approximations(std::vector<Wait>& waits, std::vector<Wait>&& exact,
   });
   waits.insert(waits.end(), exact.begin(), exact.end());
   std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
+}
+
+/// A note where waits too short for the time lines took more of the ranks' time than is said of nothing.
+std::string note_short_waits(std::uint64_t ns, const database::TraceAnalyses& trace) {
+  constexpr double kWorthSaying = 0.01;
+  const double all_ns = static_cast<double>(trace.run_ns) * static_cast<double>(trace.traced);
+  const double share = all_ns > 0 ? static_cast<double>(ns) / all_ns : 0;
+  if (share <= kWorthSaying) return {};
+  return "waits of the ranks' main threads for other threads shorter than 20 us took " +
+         std::to_string(std::llround(100 * share)) +
+         " % of the run: variation and efficiencies take them for work";
 }
 
 /// The program's marks of iterations, by time line.
@@ -117,6 +130,7 @@ class Analyses {
     findings.clock_error_ns = clock_error_ns_;
     findings.clock_violations = comm_.all_sum(read_.violations);
     findings.clock_violations_left = comm_.all_sum(read_.left);
+    findings.short_thread_waits_ns = comm_.all_sum(matched_.store.short_thread_waits_ns);
     findings.varied = std::move(varied_);
     return findings;
   }
@@ -313,6 +327,8 @@ bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations)
   experiment.quality.clock_violations += clock_violations;
   experiment.quality.clock_violations_left += clock_violations_left;
   replace_approximations(experiment.waits, std::move(waits), threads);
+  if (std::string note = note_short_waits(short_thread_waits_ns, experiment.trace); !note.empty())
+    experiment.run.notes.push_back(std::move(note));
   return true;
 }
 

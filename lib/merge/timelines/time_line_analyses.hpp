@@ -23,7 +23,8 @@ struct TimeLineFindings {
   database::Communication communication;
   std::set<std::uint32_t> threads;  ///< that have a time line
   std::uint64_t clock_violations = 0, clock_violations_left = 0, clock_error_ns = 0;
-  std::set<std::uint32_t> varied;  ///< of Shape::segments, by name: those whose variation is known
+  std::uint64_t short_thread_waits_ns = 0;  ///< of all ranks; variation and efficiencies take them for work
+  std::set<std::uint32_t> varied;           ///< of Shape::segments, by name: those whose variation is known
 
   /// Rank 0: sets what the experiment says of time lines: exact waits in place of approximated ones, their
   /// causes, the critical path, variation over time, efficiencies, and what did not fit together. False, and

@@ -8,6 +8,7 @@
 #include "waits/states/matching_pass.hpp"
 
 #include "exchange/message_exchange.hpp"
+#include "measurement/kinds.hpp"
 #include "storage/free_memory.hpp"
 #include "waits/matching/active_target.hpp"
 #include "waits/matching/collectives.hpp"
@@ -81,6 +82,16 @@ storage::SpillOptions fit_blocks(storage::SpillOptions options,
   const std::size_t most = memory / (kBlocksOfLine * std::max<std::size_t>(lines, 1));
   options.block = std::min(options.block, std::bit_floor(std::max(most, storage::Spill::kLeastBlock)));
   return options;
+}
+
+/// What a thread's wait for others is; the patterns are in the order of the kinds.
+WaitPattern pattern_of(measurement::WaitKind kind) {
+  constexpr auto distance = [](auto a, auto b) { return static_cast<int>(b) - static_cast<int>(a); };
+  using measurement::WaitKind;
+  static_assert(distance(WaitKind::omp_barrier, WaitKind::join) ==
+                distance(WaitPattern::omp_barrier, WaitPattern::join_wait));
+  return static_cast<WaitPattern>(static_cast<int>(WaitPattern::omp_barrier) +
+                                  distance(WaitKind::omp_barrier, kind));
 }
 
 class Pass {
@@ -253,7 +264,12 @@ class Pass {
       take_reading(cursor);
       return;
     }
+    if (record.kind == RecordKind::thread_wait || record.kind == RecordKind::short_waits) {
+      take_thread_wait(cursor);
+      return;
+    }
     if (!cursor.sampled_ns.empty()) drop_samples(cursor);
+    if (!cursor.line->thread_waits.empty()) drop_thread_waits(cursor);
     take_call(cursor);
   }
 
@@ -291,6 +307,33 @@ class Pass {
     const Record& record = cursor.record;
     cursor.line->readings.push_back(
         {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
+  }
+
+  /// Likewise. Between the call before and this one, whatever the record says.
+  void take_thread_wait(const Cursor& cursor) {
+    if (cursor.thread != 0) return;
+    const Record& record = cursor.record;
+    if (record.kind == RecordKind::short_waits) {
+      result_.store.short_thread_waits_ns += record.value;
+      return;
+    }
+    storage::Sequence<ThreadWait>& waits = cursor.line->thread_waits;
+    const ThreadWait before = waits.empty() ? ThreadWait{} : waits.back();
+    const std::uint64_t begin_ns = std::max({record.enter_ns, cursor.left_ns, before.end_ns});
+    if (begin_ns >= record.exit_ns) return;
+    waits.push_back({.begin_ns = begin_ns,
+                     .end_ns = record.exit_ns,
+                     .before_ns = before.before_ns + (before.end_ns - before.begin_ns),
+                     .pattern = pattern_of(static_cast<measurement::WaitKind>(record.wait))});
+  }
+
+  /// What was waited in a call, a series of polls with other code between, is that call's.
+  void drop_thread_waits(const Cursor& cursor) {
+    storage::Sequence<ThreadWait>& waits = cursor.line->thread_waits;
+    const std::uint64_t enter_ns = cursor.record.enter_ns;
+    while (!waits.empty() && waits.back().begin_ns >= enter_ns) waits.pop_back();
+    if (waits.empty() || waits.back().end_ns <= enter_ns) return;
+    waits.change(waits.size() - 1).end_ns = enter_ns;
   }
 
   /// Whether the call may have waited for a message.

@@ -84,6 +84,14 @@ struct Sample {
   std::uint64_t ns = 0;      ///< that it stands for
 };
 
+/// A wait for other threads of the process, outside of MPI calls.
+struct ThreadWait {
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint64_t before_ns = 0;  ///< what all before it on the time line took
+  WaitPattern pattern = WaitPattern::none;
+  std::uint8_t unused[7] = {};  ///< not left out: what lies there is packed with the rest
+};
+
 /// A reading of the counter of an event besides REALTIME.
 struct Reading {
   std::uint64_t ns = 0;     ///< when

@@ -26,6 +26,7 @@ struct TimeLine {
         collectives(spill),
         samples(spill),
         readings(spill),
+        thread_waits(spill),
         waits(spill),
         calls_sorted_together(spill.options().calls_sorted_together) {}
 
@@ -46,6 +47,7 @@ struct TimeLine {
   storage::Sequence<CollectiveInstance> collectives;  ///< in the order of calls
   storage::Sequence<Sample> samples;                  ///< outside MPI calls, in the order of time
   storage::Sequence<Reading> readings;                ///< in the order of time
+  storage::Sequence<ThreadWait> thread_waits;         ///< in the order of time, each behind the other
   storage::Sequence<Wait> waits;   ///< once classified: in the order of calls, a wait before its parts
   std::uint32_t initialized = 0;   ///< calls up to the last one that initialized MPI; 0: none did
   std::uint32_t last_context = 0;  ///< of the call added last
@@ -64,6 +66,20 @@ void for_samples(const TimeLine& line, std::uint32_t gap, Visit visit) {
   auto sample = std::lower_bound(line.samples.begin(), line.samples.end(), gap,
                                  [](const Sample& one, std::uint32_t wanted) { return one.gap < wanted; });
   for (; sample != line.samples.end() && (*sample).gap == gap; ++sample) visit(*sample);
+}
+
+/// How long a time line waited up to `ns` for other threads of its process, outside of MPI calls.
+inline std::uint64_t thread_waits_until(const TimeLine& line, std::uint64_t ns) {
+  const storage::Sequence<ThreadWait>& waits = line.thread_waits;
+  const auto behind =
+      std::lower_bound(waits.begin(), waits.end(), ns,
+                       [](const ThreadWait& one, std::uint64_t wanted) { return one.begin_ns < wanted; });
+  if (behind == waits.begin()) return 0;
+  const ThreadWait last = waits[static_cast<std::size_t>(behind - waits.begin()) - 1];
+  return last.before_ns + std::min(last.end_ns, ns) - last.begin_ns;
+}
+inline std::uint64_t thread_waits_in(const TimeLine& line, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  return begin_ns < end_ns ? thread_waits_until(line, end_ns) - thread_waits_until(line, begin_ns) : 0;
 }
 
 /// How many operations found no partner, and why calls could not be understood: by kind, never guessed at.
@@ -149,6 +165,7 @@ class TraceStore {
   static constexpr std::size_t kMostViolations = 1 << 20;
 
   Unmatched unmatched;
+  std::uint64_t short_thread_waits_ns = 0;  ///< those that were too short for a record
   std::vector<ClockViolation> violations;
   RegionNumbers regions;
   Dependencies* dependencies = nullptr;  ///< where all are recorded, for a replay

@@ -1,6 +1,6 @@
 // The map of ranks and time: per rank and bin the time in MPI calls, waits by pattern, and the context that
-// most time went to; and the useful time that efficiencies need (docs/algorithms.md 9, 10). Each first time
-// line is gone along once; calls that lie in the open bin as a whole, as most do, are added in a loop of
+// most time went to; and the time outside MPI that efficiencies need (docs/algorithms.md 9, 10). Each first
+// time line is gone along once; calls that lie in the open bin as a whole, as most do, are added in a loop of
 // their own. 64 to 1000 bins, about a million cells in all. Cost: 8 to 36 ns per event with efficiencies
 // (docs/figures.md).
 #include "waits/variation/time_map.hpp"
@@ -151,9 +151,10 @@ class Rows {
  private:
   /// How far a line is gone through.
   struct Passed {
-    std::uint64_t at_ns = 0, left_ns = 0;        // how far it is spent; when the last call was left
-    std::uint64_t outside_ns = 0;                // between calls
-    std::uint64_t useful_ns = TimeLine::kNever;  // the same before MPI was finalized, once it is
+    std::uint64_t at_ns = 0, left_ns = 0;                 // how far it is spent; when the last call was left
+    std::uint64_t outside_ns = 0;                         // between calls
+    std::uint64_t before_finalize_ns = TimeLine::kNever;  // the same, once MPI is finalized,
+    std::uint64_t finalize_ns = TimeLine::kNever;         // when
   };
 
   void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end);
@@ -199,7 +200,10 @@ void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t 
 void Rows::spend_call(const Event& event, TimeMapRow& row) {
   passed_.outside_ns += std::max(event.enter_ns, passed_.left_ns) - passed_.left_ns;
   passed_.left_ns = event.exit_ns;
-  if (event.finalize) passed_.useful_ns = std::min(passed_.useful_ns, passed_.outside_ns);
+  if (event.finalize && passed_.finalize_ns == TimeLine::kNever) {
+    passed_.before_finalize_ns = passed_.outside_ns;
+    passed_.finalize_ns = event.enter_ns;
+  }
   const std::uint64_t begin = std::max(event.enter_ns, passed_.at_ns);
   passed_.at_ns = std::max(passed_.at_ns, event.exit_ns);
   const std::uint32_t context = shown_at(event.context);
@@ -236,12 +240,16 @@ std::size_t Rows::spend_calls_in_bin(std::span<const Event> events, TimeMapRow& 
 
 std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
   std::array<bool, kWaitPatterns> occurs{};
+  const auto add = [&](WaitPattern pattern, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    occurs[static_cast<std::size_t>(pattern)] = true;
+    std::uint64_t* const waited = &waited_[static_cast<std::size_t>(pattern) * map_.bins];
+    bins_of_waits_.visit(begin_ns, end_ns, [&](std::uint32_t bin, std::uint64_t ns) { waited[bin] += ns; });
+  };
   line.waits.go_through([&](const Wait& wait) {
-    occurs[static_cast<std::size_t>(wait.pattern)] = true;
-    std::uint64_t* const waited = &waited_[static_cast<std::size_t>(wait.pattern) * map_.bins];
-    bins_of_waits_.visit(wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns,
-                         [&](std::uint32_t bin, std::uint64_t ns) { waited[bin] += ns; });
+    add(wait.pattern, wait.until_ns - std::min(wait.ns, wait.until_ns), wait.until_ns);
   });
+  line.thread_waits.go_through(
+      [&](const ThreadWait& wait) { add(wait.pattern, wait.begin_ns, wait.end_ns); });
   found_.clear();
   for (std::size_t pattern = 0; pattern < occurs.size(); ++pattern) {
     for (std::uint32_t bin = 0; occurs[pattern] && bin < map_.bins; ++bin) {
@@ -277,7 +285,8 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
     }
     if (line.events.ends_together(call)) line.events.leave(call);
   }
-  row.useful_ns = std::min(passed_.useful_ns, passed_.outside_ns);
+  row.outside_ns = std::min(passed_.before_finalize_ns, passed_.outside_ns);
+  row.thread_waits_ns = thread_waits_in(line, begin_ns, std::min(passed_.finalize_ns, row.left_last_ns));
   return row;
 }
 

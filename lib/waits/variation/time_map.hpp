@@ -28,10 +28,11 @@ struct SegmentsInBin {
 struct TimeMapRow {
   std::int32_t rank = -1;
   std::uint64_t left_first_ns = 0, left_last_ns = 0;  ///< when it left its first call, and its last one
-  std::uint64_t useful_ns = 0;  ///< outside MPI, between its MPI_Init and its MPI_Finalize or its last call
+  std::uint64_t outside_ns = 0;  ///< outside MPI, between its MPI_Init and its MPI_Finalize or its last call
+  std::uint64_t thread_waits_ns = 0;    ///< of that, what it waited for other threads of its process
   std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
   std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
-  std::vector<WaitInBin> waits;         ///< by pattern, then bin; parts and completions have patterns too
+  std::vector<WaitInBin> waits;         ///< by pattern, then bin; also parts, completions, waits for threads
   std::vector<SegmentsInBin> segments;  ///< by bin; see find_segments
   std::vector<std::uint64_t> critical_ns =
       {};  ///< by bin: on the critical path; see mark_critical; may be empty

@@ -1,8 +1,8 @@
 // Variation of run time over ranks and time (Weber 2016; docs/algorithms.md 9). Divides each rank's first
 // time line into segments: iterations that the program marked, else invocations of the dominant procedure,
 // inferred from the recurrence of its first MPI call path. The SOS-time of a segment is its duration without
-// its MPI calls. Outliers lie more than five scaled median absolute deviations above the median of all ranks'
-// segments, the last of each rank left out.
+// its MPI calls, and without what the thread waited for others of its process. Outliers lie more than five
+// scaled median absolute deviations above the median of all ranks' segments, the last of each rank left out.
 // Cost: linear in recurring calls and segments, plus two order statistics over all ranks
 // (order_statistic.cpp).
 #include "waits/variation/variation.hpp"
@@ -92,8 +92,8 @@ std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
   return context;
 }
 
-/// The time in the segment without the calls in it.
-std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
+/// The time in the segment without the calls and the waits for threads in it.
+std::uint64_t without_waits(const TimeLine& line, const Bounds& bounds) {
   std::uint64_t left = bounds.end_ns - std::min(bounds.begin_ns, bounds.end_ns);
   for (std::uint32_t i = bounds.first; i < bounds.last; ++i) {
     const Event event = line.events[i];
@@ -101,7 +101,7 @@ std::uint64_t without_calls(const TimeLine& line, const Bounds& bounds) {
     const std::uint64_t exit = std::min(event.exit_ns, bounds.end_ns);
     if (exit > enter) left -= std::min(left, exit - enter);
   }
-  return left;
+  return left - std::min(left, thread_waits_in(line, bounds.begin_ns, bounds.end_ns));
 }
 
 /// Makes the segments of a time line from the calls that a procedure begins anew with.
@@ -122,8 +122,9 @@ class SegmentMaker {
     Segment& segment = segments_.emplace_back();
     segment.begin_ns = bounds.begin_ns;
     segment.end_ns = bounds.end_ns;
-    segment.sos_ns = in_order_ ? bounds.end_ns - bounds.begin_ns - (calls_ns - start_.calls_ns)
-                               : without_calls(line_, bounds);
+    segment.sos_ns = in_order_ ? bounds.end_ns - bounds.begin_ns - (calls_ns - start_.calls_ns) -
+                                     thread_waits_in(line_, bounds.begin_ns, bounds.end_ns)
+                               : without_waits(line_, bounds);
     segment.context = samples_.most_sampled(bounds);
   }
   /// The last one, with the last call below the procedure.
@@ -239,7 +240,7 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
                         static_cast<std::uint32_t>(last - events.begin()), begin, end};
     segments.push_back({.begin_ns = begin,
                         .end_ns = end,
-                        .sos_ns = without_calls(*row.line, bounds),
+                        .sos_ns = without_waits(*row.line, bounds),
                         .context = samples.most_sampled(bounds)});
   }
 }

@@ -15,7 +15,7 @@ namespace culprit::waits {
 /// One invocation of the dominant procedure, or one iteration, on one rank.
 struct Segment {
   std::uint64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t sos_ns = 0;     ///< its duration without the MPI calls in it
+  std::uint64_t sos_ns = 0;     ///< its duration without the MPI calls and the waits for threads in it
   std::uint32_t context = ~0U;  ///< the call path that was sampled most in it
 };
 

@@ -26,6 +26,8 @@ std::vector<char> small_trace(const Directory& directory, bool ended) {
   for (std::uint32_t t = 0; t < 2; ++t) {
     Program program(t, 1);
     for (int i = 0; i < 200; ++i) REQUIRE(write(*trace->stream(t, t), program.next(program.below(3))));
+    // A stream that ends with a zero may lose that unnoticed.
+    REQUIRE(trace->stream(t, t)->thread_wait(kStart, kStart, measurement::WaitKind::join));
   }
   trace->maintain();
   if (ended) trace->end(EndReason::exit, kStart);
@@ -148,7 +150,7 @@ TEST_CASE("a file that is no trace is reported") {
   bytes[8] = trace::kVersion + 1;
   write_bytes(path, bytes);
   REQUIRE_THROWS_WITH(trace::ProcessTrace(path), Catch::Contains("newer Culprit"));
-  bytes[8] = trace::kVersion - 1;
+  bytes[8] = trace::kOldestVersion - 1;
   write_bytes(path, bytes);
   REQUIRE_THROWS_WITH(trace::ProcessTrace(path), Catch::Contains("older Culprit"));
 }

@@ -43,6 +43,7 @@ inline auto tie(const trace::Operation& o) {
 
 inline bool equal(const trace::Record& a, const trace::Record& b) {
   if (a.kind == trace::RecordKind::reading && (a.event != b.event || a.value != b.value)) return false;
+  if (a.kind == trace::RecordKind::short_waits && (a.count != b.count || a.value != b.value)) return false;
   return a.kind == b.kind && a.any == b.any && a.wait == b.wait && a.enter_ns == b.enter_ns &&
          a.exit_ns == b.exit_ns && a.node == b.node &&
          std::ranges::equal(a.operations, b.operations,
@@ -56,6 +57,11 @@ inline bool write(measurement::TraceStream& stream, const trace::Record& record)
   }
   if (record.kind == trace::RecordKind::reading)
     return stream.reading(record.exit_ns, record.event, record.value, record.node);
+  if (record.kind == trace::RecordKind::thread_wait)
+    return stream.thread_wait(record.enter_ns, record.exit_ns,
+                              static_cast<measurement::WaitKind>(record.wait));
+  if (record.kind == trace::RecordKind::short_waits)
+    return stream.short_waits(record.exit_ns, record.count, record.value);
   if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node, record.any)) return false;
   for (const trace::Operation& operation : record.operations) stream.add(operation);
   stream.end_call();
@@ -79,6 +85,7 @@ class Program {
     trace::Record record;
     record.node = 14 + below(below(50) == 0 ? 2'000'000 : 40);
     if (below(5) == 0) return reading(record);
+    if (below(6) == 0) return wait(record);
     if (below(4) == 0) {
       record.wait = static_cast<std::uint8_t>(below(measurement::kWaitKinds));
       time_ += (below(100'000) + 1) * 64;  // what a sample can tell
@@ -104,6 +111,22 @@ class Program {
     record.enter_ns = record.exit_ns = time_;
     record.event = static_cast<std::uint8_t>(below(measurement::kMaxEvents));
     record.value = below(20) == 0 ? random_() : below(3);
+    return record;
+  }
+  trace::Record wait(trace::Record record) {
+    record.kind = below(3) == 0 ? trace::RecordKind::short_waits : trace::RecordKind::thread_wait;
+    record.node = 0;
+    if (record.kind == trace::RecordKind::short_waits) {
+      record.enter_ns = record.exit_ns = time_;
+      record.count = below(100);
+      record.value = random_() >> below(64);
+      return record;
+    }
+    const std::uint32_t least = static_cast<std::uint32_t>(measurement::WaitKind::omp_barrier);
+    record.wait = static_cast<std::uint8_t>(least + below(measurement::kWaitKinds - least));
+    time_ += below(1'000'000);
+    record.exit_ns = time_;
+    record.enter_ns = time_ - below(1u << 29);
     return record;
   }
   trace::Context context() { return below(3) == 0 || contexts_ == 0 ? trace::kNoContext : below(contexts_); }

@@ -397,6 +397,28 @@ TEST_CASE("readings that do not change take three bytes, and mostly one more for
   REQUIRE((found[5].kind == RecordKind::reading && found[5].event == 7 && found[5].value == 5'000'000));
 }
 
+TEST_CASE("waits for threads, and sums of short ones, stand between samples and calls") {
+  const Directory directory(scratch());
+  const auto path = directory / "a.trace";
+  Trace trace(path);
+  TraceStream& stream = *trace->stream(0, 0);
+  REQUIRE(stream.sample(kStart + 6400, 6400, 14, WaitKind::none));
+  REQUIRE(stream.thread_wait(kStart + 5000, kStart + 31'007, WaitKind::omp_barrier));
+  REQUIRE(stream.short_waits(kStart + 40'000, 3, 40'000));
+  REQUIRE(stream.thread_wait(kStart + 20'000, kStart + 30'000, WaitKind::join));  // by a clock that went back
+  REQUIRE(stream.sample(kStart + 32'031, 6400, 14, WaitKind::none));
+  trace->end(EndReason::exit, kStart + 40'000);
+  const ProcessTrace read(path);
+  const auto found = read_records(read, read.threads()[0]);
+  REQUIRE(found.size() == 5);
+  CHECK((found[1].kind == RecordKind::thread_wait && found[1].enter_ns == kStart + 5000 &&
+         found[1].exit_ns == kStart + 31'007 && found[1].wait == static_cast<int>(WaitKind::omp_barrier)));
+  CHECK((found[2].kind == RecordKind::short_waits && found[2].count == 3 && found[2].value == 40'000 &&
+         found[2].exit_ns == kStart + 31'007));
+  CHECK((found[3].enter_ns == kStart + 20'000 && found[3].exit_ns == kStart + 31'007));
+  CHECK((found[4].kind == RecordKind::sample && found[4].exit_ns == kStart + 32'031));
+}
+
 TEST_CASE("a trace is its own process's, and no other's") {
   const Directory directory(scratch());
   const auto path = directory / "a.trace";

@@ -282,6 +282,20 @@ TEST_CASE("what time lines reported is adopted as a whole or not at all") {
   CHECK(experiment.trace.traced == 1);
 }
 
+TEST_CASE("waits of threads too short for time lines have a note where they took more than 1 % of the run") {
+  for (const std::uint64_t waited_ns : {20, 50}) {
+    database::Experiment experiment;
+    merge::TimeLineFindings findings;
+    findings.trace.traced = 2;
+    findings.trace.run_ns = 1000;
+    findings.short_thread_waits_ns = waited_ns;
+    REQUIRE(std::move(findings).adopt_into(experiment, 2));
+    REQUIRE(experiment.run.notes.size() == (waited_ns > 20 ? 1 : 0));
+    for (const std::string& note : experiment.run.notes)
+      CHECK(note.find("shorter than 20 us took 3 % of the run") != std::string::npos);
+  }
+}
+
 TEST_CASE("a damaged tree is left out, whichever rank meets it") {
   const recorder::Directory directory;
   record_run(directory, 3);

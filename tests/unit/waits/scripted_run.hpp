@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/kinds.hpp"
 #include "waits/causes/delay_costs.hpp"
 #include "waits/causes/hotspots.hpp"
 #include "waits/causes/indirect_waits.hpp"
@@ -56,6 +57,10 @@ struct ScriptedRun {
 
   /// A reading of an event on its first time line.
   void reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value);
+
+  /// Its first time line waited for other threads of the process.
+  void thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
+                   measurement::WaitKind kind = measurement::WaitKind::omp_barrier);
 
   struct Process {
     std::vector<Definition> definitions;

@@ -232,14 +232,12 @@ Json efficiency_data(const views::Figures& figures) {
   const ThreadEfficiency threads = thread_efficiency_of(figures, parallel_of(efficiency));
   if (efficiency.ranks == 0 && threads.threads == 0) return nullptr;
   Json json = Json::array();
-  for (const EfficiencyFigure& figure : kEfficiencyFigures)
-    if (efficiency.ranks > 0 && (!figure.exact || efficiency.exact))
+  if (efficiency.ranks > 0) {
+    for (const EfficiencyFigure& figure : known_figures(efficiency))
       json.push_back(bar_of(figure, efficiency));
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures) {
-    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
-    if (threads.threads > 0 && (efficiency.ranks > 0 || !of_ranks_too))
-      json.push_back(bar_of(figure, threads));
   }
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, efficiency))
+    json.push_back(bar_of(figure, threads));
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include "commands/variation.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
+#include "findings/thread_waits.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
@@ -96,15 +97,26 @@ class Maps {
         map_(experiment.trace().time_map),
         calls_(calls),
         texts_(texts),
-        grid_(map_.rows.size(), map_.bins, lines, wide) {}
+        grid_(map_.rows.size(), map_.bins, lines, wide) {
+    for (const TimeMap::Row& row : map_.rows) thread_waits_.push_back(thread_waits_ns(row, map_.bins));
+  }
 
   Json make() const {
     Json json = grid_.to_json(map_.rows);
     json["bin_s"] = seconds_of(map_.bin_ns);
     Json maps = Json::array();
     maps.push_back(share_map(grid_, "waiting", "The share of each moment spent waiting for other ranks.",
-                             waits([](auto pattern) { return metrics::is_whole_wait(pattern); })));
+                             waits([](auto pattern) {
+                               return metrics::is_whole_wait(pattern) && !metrics::is_of_threads(pattern);
+                             })));
     maps.push_back(code());
+    if (thread_waits_ns(map_) != 0) {
+      maps.push_back(
+          share_map(grid_, "waiting for threads",
+                    "The share of each moment in which the main thread waited, outside of MPI, for "
+                    "other threads of its process.",
+                    waits([](auto pattern) { return metrics::is_of_threads(pattern); })));
+    }
     maps.push_back(
         share_map(grid_, "in MPI calls", "The share spent in MPI calls, waiting or not.", in_mpi()));
     for (const database::WaitPattern wanted : patterns()) {
@@ -118,6 +130,8 @@ class Maps {
   }
 
  private:
+  static constexpr database::ContextId kAwaitsThreads = database::kNone - 1;  // no experiment has so many
+
   template <class Wanted>
   [[nodiscard]] std::vector<double> waits(Wanted wanted) const {
     return grid_.cells([&](std::size_t row, std::vector<double>& values) {
@@ -169,13 +183,20 @@ class Maps {
 
   // -- code ---------------------------------------------------------------------------------------------
 
+  /// Where a rank spent most of a bin: a context, or behind all of them that it waited for other threads.
+  [[nodiscard]] database::ContextId spent_in(std::size_t row, std::size_t bin) const {
+    const bool awaits = !thread_waits_[row].empty() && 2 * thread_waits_[row][bin] > map_.bin_ns;
+    return awaits ? kAwaitsThreads : map_.rows[row].contexts[bin];
+  }
   /// The MPI call, or the procedure of the user around a context; kNone: other code.
   [[nodiscard]] database::ContextId procedure_at(database::ContextId context) const {
-    if ((experiment_.contexts[context].flags & database::kFrontier) != 0) return context;
+    const bool code = context != kAwaitsThreads;
+    if (!code || (experiment_.contexts[context].flags & database::kFrontier) != 0) return context;
     return enclosing_procedure(experiment_, users_scope(experiment_, context));
   }
   [[nodiscard]] std::string name_at(database::ContextId procedure) const {
     if (procedure == database::kNone) return "other code";
+    if (procedure == kAwaitsThreads) return "waiting for threads";
     return without_parameters(label(views::frame_of(experiment_, experiment_.contexts[procedure])));
   }
 
@@ -189,8 +210,9 @@ class Maps {
   [[nodiscard]] std::map<database::ContextId, std::uint32_t> number_code(std::vector<Code>& codes) const {
     std::map<database::ContextId, std::uint32_t> number_of;
     std::map<std::string, std::uint32_t> by_name;
-    for (const TimeMap::Row& row : map_.rows) {
-      for (const database::ContextId context : row.contexts) {
+    for (std::size_t row = 0; row < map_.rows.size(); ++row) {
+      for (std::size_t bin = 0; bin < map_.bins; ++bin) {
+        const database::ContextId context = spent_in(row, bin);
         if (context == database::kNone) continue;
         auto [known, added] = number_of.try_emplace(context, 0);
         if (added) {
@@ -217,8 +239,9 @@ class Maps {
     for (std::uint32_t i = 0; i < std::min(kParts, order.size()); ++i) {
       const Code& each = codes[order[i]];
       part_of[order[i]] = i;
-      const auto row = calls_.row_of(each.context);
-      const bool call = (experiment_.contexts[each.context].flags & database::kFrontier) != 0;
+      const bool code = each.context != kAwaitsThreads;
+      const auto row = code ? calls_.row_of(each.context) : std::nullopt;
+      const bool call = code && (experiment_.contexts[each.context].flags & database::kFrontier) != 0;
       legend.push_back({texts_(each.name), row ? Json(*row) : Json(), call});
     }
     if (order.size() > kParts) legend.push_back({texts_("other code"), nullptr, false});
@@ -239,7 +262,7 @@ class Maps {
       const std::size_t end = line + 1 == grid_.lines ? grid_.rows : grid_.first_row(line + 1);
       for (std::size_t row = grid_.first_row(line); row < end; ++row) {
         for (std::size_t bin = 0; bin < map_.bins; ++bin) {
-          const database::ContextId context = map_.rows[row].contexts[bin];
+          const database::ContextId context = spent_in(row, bin);
           if (context != database::kNone)
             ++counts[grid_.cell_of(bin) * (kParts + 1) + part_of[number_of.at(context)]];
         }
@@ -259,6 +282,7 @@ class Maps {
   const PageTree& calls_;
   PageTexts& texts_;
   Grid grid_;
+  std::vector<std::vector<std::uint64_t>> thread_waits_;  ///< by row and bin
 };
 
 Json segments_json(const database::Contents& experiment, const Variation& variation, const PageTree& calls,

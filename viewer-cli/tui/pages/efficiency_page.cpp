@@ -49,22 +49,21 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
     return page;
   }
   if (result.ranks > 0) {
-    for (const EfficiencyFigure& figure : kEfficiencyFigures)
-      if (!figure.exact || result.exact) add_line(page, figure, result, width, unicode);
+    for (const EfficiencyFigure& figure : known_figures(result))
+      add_line(page, figure, result, width, unicode);
     page.blank();
     page.say((result.exact ? "From time lines: run time " : "From a profile: run time ") +
                  keep(seconds_text(workspace, result.run_s)) + ", useful time outside MPI " +
                  keep(seconds_text(workspace, result.useful_mean_s)) + " on average, " +
-                 keep(seconds_text(workspace, result.useful_max_s)) + " at most, over " +
-                 keep(counted(result.ranks, "rank")) + ". The product of the parts is the whole." +
-                 partial_figures_phrase(workspace.experiment()),
+                 keep(seconds_text(workspace, result.useful_max_s)) + " at most" +
+                 thread_waits_phrase(result) + ", over " + keep(counted(result.ranks, "rank")) +
+                 ". The product of the parts is the whole." + partial_figures_phrase(workspace.experiment()),
              width, 0, Tone::dim);
   }
   if (threads.threads == 0) return page;
   if (result.ranks > 0) page.blank();
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    if (result.ranks > 0 || figure.value != &ThreadEfficiency::hybrid)
-      add_line(page, figure, threads, width, unicode);
+  for (const FigureOf<ThreadEfficiency>& figure : known_figures(threads, result))
+    add_line(page, figure, threads, width, unicode);
   page.blank();
   page.say(thread_efficiency_sentence(threads, unicode), width, 0, Tone::dim);
   return page;

@@ -1,6 +1,7 @@
 // Maps of ranks over time, bin by bin: waiting, MPI calls, and in which code each rank was.
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
+#include "findings/thread_waits.hpp"
 #include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -69,8 +70,9 @@ class Bins : public TimeGrid {
   }
   [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
   [[nodiscard]] std::string title(std::size_t, bool unicode) const override {
-    const std::string what = choice_.kind == Kind::waiting ? "Waiting for other ranks"
-                             : choice_.kind == Kind::calls ? "Time in MPI calls"
+    const std::string what = choice_.kind == Kind::waiting   ? "Waiting for other ranks"
+                             : choice_.kind == Kind::threads ? "Waiting for other threads of the process"
+                             : choice_.kind == Kind::calls   ? "Time in MPI calls"
                                                            : "Waits: " + name_of_choice(experiment_, choice_);
     return what + ", " + duration(seconds_of(total_), unicode) + " in all";
   }
@@ -127,13 +129,14 @@ class Code final : public Bins {
  public:
   Code(const database::Contents& experiment, const TimeMap& map, const TimeChoice& choice)
       : Bins(experiment, map, choice) {
-    std::vector<std::uint32_t> known(experiment.contexts.size(), kUnknown);  // there may be a million bins
+    // There may be a million bins. Behind all contexts: bins in which a rank waited for threads.
+    std::vector<std::uint32_t> known(experiment.contexts.size() + 1, kUnknown);
     std::map<std::string, std::uint32_t> numbers;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> bins;  // how many, of which name
     std::vector<std::string> names;
     const auto number_of = [&](database::ContextId context) {
       if (known[context] != kUnknown) return known[context];
-      const std::string name = code_name(context);
+      const std::string name = context < experiment.contexts.size() ? code_name(context) : kAwaitsThreads;
       const auto [number, added] = numbers.try_emplace(name, static_cast<std::uint32_t>(names.size()));
       if (added) {
         names.push_back(name);
@@ -141,13 +144,16 @@ class Code final : public Bins {
       }
       return known[context] = number->second;
     };
+    for (const TimeMap::Row& row : map.rows) thread_waits_.push_back(thread_waits_ns(row, map.bins));
     parts_.resize(map.rows.size());
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
       parts_[row].assign(map.bins, kUnknown);
       for (std::size_t bin = 0; bin < map.bins; ++bin) {
         const database::ContextId context = map.rows[row].contexts[bin];
-        if (context == database::kNone) continue;
-        parts_[row][bin] = number_of(context);
+        const bool awaits = awaits_threads(row, bin);
+        if (context == database::kNone && !awaits) continue;
+        const auto behind_all = static_cast<database::ContextId>(experiment.contexts.size());
+        parts_[row][bin] = number_of(awaits ? behind_all : context);
         ++bins[parts_[row][bin]].first;
       }
     }
@@ -207,12 +213,19 @@ class Code final : public Bins {
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const database::ContextId where = context(row, column);
     const std::string at = "at " + column_name(column, unicode) + ": ";
+    if (awaits_threads(row, column)) return at + kAwaitsThreads;
     return where == database::kNone ? at + "not sampled"
                                     : at + shorten_name(code_name(where), kLongestCode, unicode);
   }
 
  private:
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+  static constexpr const char* kAwaitsThreads = "waiting for threads";
+
+  /// Most of the bin, whatever code its samples are in.
+  [[nodiscard]] bool awaits_threads(std::size_t row, std::size_t bin) const {
+    return !thread_waits_[row].empty() && 2 * thread_waits_[row][bin] > map().bin_ns;
+  }
 
   /// Those with most bins get parts of their own, the others the last one together.
   void name_parts(std::vector<std::pair<std::uint64_t, std::uint32_t>> bins,
@@ -238,7 +251,8 @@ class Code final : public Bins {
     }
   }
 
-  std::vector<std::vector<std::uint32_t>> parts_;  ///< by row and bin
+  std::vector<std::vector<std::uint64_t>> thread_waits_;  ///< by row and bin
+  std::vector<std::vector<std::uint32_t>> parts_;         ///< likewise
   std::vector<std::string> legend_;
   std::map<std::string, std::uint32_t> part_of_name_;  ///< its index in legend_
 };

@@ -2,6 +2,7 @@
 
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
+#include "findings/thread_waits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -64,6 +65,8 @@ std::string name_of_choice(const database::Contents& experiment, const TimeChoic
       return experiment.metrics[experiment.trace().metrics[choice.metric]].name + " in " + segments;
     case Kind::waiting:
       return "waiting";
+    case Kind::threads:
+      return "waiting for threads";
     case Kind::calls:
       return "in MPI calls";
     case Kind::code:
@@ -97,6 +100,7 @@ std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
     choices.push_back({.kind = Kind::metric, .pattern = {}, .metric = metric});
   if (trace.time_map.rows.empty()) return choices;
   choices.push_back({Kind::waiting, {}});
+  if (thread_waits_ns(trace.time_map) != 0) choices.push_back({Kind::threads, {}});
   choices.push_back({Kind::calls, {}});
   choices.push_back({Kind::code, {}});
   std::map<WaitPattern, std::uint64_t> sums;

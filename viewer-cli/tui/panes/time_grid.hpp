@@ -21,7 +21,8 @@ struct TimeChoice {
     iterations,    ///< how long each took outside MPI
     above_median,  ///< by how much that is more than the median
     metric,        ///< what was counted of a metric in each, outside MPI
-    waiting,       ///< all waits for others
+    waiting,       ///< all waits for other ranks
+    threads,       ///< all waits of main threads for other threads of their process
     calls,         ///< time in MPI calls
     code,          ///< in which procedure or MPI call most of the time went
     pattern        ///< waits of one pattern
@@ -36,7 +37,9 @@ struct TimeChoice {
   }
   /// Whether waits of this pattern are among what it shows.
   [[nodiscard]] bool shows(database::WaitPattern wait) const {
-    return kind == Kind::waiting ? metrics::is_whole_wait(wait) : kind == Kind::pattern && pattern == wait;
+    if (kind == Kind::threads) return metrics::is_of_threads(wait);
+    if (kind == Kind::waiting) return metrics::is_whole_wait(wait) && !metrics::is_of_threads(wait);
+    return kind == Kind::pattern && pattern == wait;
   }
   friend bool operator==(const TimeChoice&, const TimeChoice&) = default;
 };

@@ -317,6 +317,31 @@ None of them took unusually long.
       "setup adds those of another)");
 }
 
+TEST_CASE("variation, efficiency: what main threads wait for other threads is left out, and said") {
+  TracedSample traced;
+  database::TraceAnalyses& trace = traced.sample.build().trace;
+  trace.parallel = 0.57;
+  trace.time_map = {.begin_ns = 0, .bin_ns = 500 * kSecond, .bins = 2, .rows = {}};
+  trace.time_map.rows.push_back({.rank = 2,
+                                 .calls_ns = {0, 0},
+                                 .contexts = {database::kNone, database::kNone},
+                                 .waits = {{WaitPattern::omp_barrier, {{1, 200 * kSecond}}},
+                                           {WaitPattern::lock_held, {{1, 50 * kSecond}}}},
+                                 .iterations = {}});
+  CHECK_THAT(
+      flowing(run(traced.sample, {"variation"})),
+      Catch::Contains("the median takes 180 s outside MPI. Main threads wait for other threads of their "
+                      "processes 250 s in all, which is left out as MPI is."));
+  const auto variation = nlohmann::json::parse(run(traced.sample, {"variation", "--format", "json"}));
+  CHECK(variation["thread_waits_s"] == nlohmann::json({0, 0, 250, 0, 0, 0, 0, 0}));
+  CHECK_THAT(run(traced.sample, {"efficiency"}),
+             Catch::Contains("  waits for threads          75.0 %  useful time / time outside MPI\n"));
+  CHECK_THAT(run(traced.sample, {"efficiency"}),
+             Catch::Contains("  load balance               80.0 %  mean / largest time outside MPI\n"));
+  const auto efficiency = nlohmann::json::parse(run(traced.sample, {"efficiency", "--format", "json"}));
+  CHECK(efficiency["thread_waits"].get<double>() == Approx(0.75));
+}
+
 TEST_CASE("efficiency: of the run, and of iterations each by itself") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"efficiency"}) ==

@@ -29,6 +29,23 @@ TEST_CASE("efficiencies are those of the time outside MPI, and of the critical p
   }
 }
 
+TEST_CASE("what threads wait for each other is not useful, but part of what their ranks take") {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 100, {on(OperationKind::initialize)});
+    if (rank == 0) run.thread_wait(rank, 200, 450);
+    run.call(rank, rank == 0 ? 500 : 300, 520, {on(OperationKind::barrier)});
+    run.call(rank, 720, 1100, {on(OperationKind::finalize)});
+  }
+  for (const int analysts : {1, 2}) {
+    const Efficiency found = analyse(run, analysts).efficiency;
+    CHECK(found.load_balance == Approx(500.0 / 600));
+    CHECK(found.communication == Approx(0.6));
+    CHECK(found.parallel == Approx(0.375));
+    CHECK(found.transfer == Approx(0.6));
+  }
+}
+
 TEST_CASE(
     "without transfers a run takes as long as its busiest rank computes, wherever the critical path is") {
   // Rank 1 is in MPI until shortly before it sends what rank 0, which worked for 500, waits for: the critical

@@ -83,6 +83,26 @@ TEST_CASE("nothing is lost in a time map: its bins add up to the calls and to th
   CHECK(waited(map.rows[2], WaitPattern::wait_at_barrier) == 0);
 }
 
+TEST_CASE(
+    "a time map shows what threads waited for each other, and how much of the time outside MPI it was") {
+  ScriptedRun run(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 2 * kMs, {on(OperationKind::initialize)});
+    if (rank == 0) run.thread_wait(rank, kMs, 5 * kMs);
+    if (rank == 0) run.thread_wait(rank, 6 * kMs, 7 * kMs, culprit::measurement::WaitKind::lock);
+    run.call(rank, 12 * kMs, 14 * kMs, {on(OperationKind::finalize)});
+    if (rank == 0) run.thread_wait(rank, 15 * kMs, 16 * kMs);
+    run.call(rank, 18 * kMs, 20 * kMs, {on(OperationKind::none)});
+  }
+  const TimeMap map = time_map_of(run, 2);
+  REQUIRE(map.rows.size() == 2);
+  CHECK(waited(map.rows[0], WaitPattern::omp_barrier) == 4 * kMs);
+  CHECK(waited(map.rows[0], WaitPattern::lock_held) == kMs);
+  CHECK(map.rows[0].outside_ns == 10 * kMs);
+  CHECK(map.rows[0].thread_waits_ns == 4 * kMs);
+  CHECK(map.rows[1].thread_waits_ns == 0);
+}
+
 TEST_CASE("a run without calls has no time map") {
   const TimeMap map = time_map_of(ScriptedRun(2), 1);
   CHECK(map.bins == 0);
@@ -171,7 +191,7 @@ TEST_CASE("a bin holds what each rank's calls took in it, and the call path that
         in_calls += sum;
       }
       const std::uint64_t whole = calls.back().exit_ns - calls.front().enter_ns;
-      RC_ASSERT(row.useful_ns == whole - in_calls);
+      RC_ASSERT(row.outside_ns == whole - in_calls);
       RC_ASSERT(row.left_first_ns == calls.front().exit_ns);
       RC_ASSERT(row.left_last_ns == calls.back().exit_ns);
     }

@@ -31,7 +31,9 @@ CallPaths paths() {
 
 /// 2 ranks, 6 iterations of 100 ns of work, 10 ns in each of two collectives; rank 1 works 400 ns in
 /// iteration 3.
-ScriptedRun iterations() {
+/// `waits`: of each work its thread waits the last 40 ns for other threads, of the long one 340, and the
+/// record says that the wait began within the call before.
+ScriptedRun iterations(bool waits = false) {
   ScriptedRun run(2);
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     run.call(rank, 0, 10, {on(OperationKind::barrier)});
@@ -42,6 +44,11 @@ ScriptedRun iterations() {
       run.path(kBarrier);
       const std::uint64_t work = rank == 1 && i == 3 ? 400 : 100;
       run.sample(rank, now + 9 + work, now + 9, kWork);
+      if (waits) {
+        run.thread_wait(rank, now + 5, now + 20);
+        run.thread_wait(rank, now + work - 20 - (work == 400 ? 300 : 0), now + 10 + work,
+                        culprit::measurement::WaitKind::join);
+      }
       run.call(rank, now + 10 + work, now + 20 + work, {on(OperationKind::barrier)});
       run.path(kReduce);
       now += 20 + work;
@@ -99,6 +106,37 @@ TEST_CASE(
     CHECK(found.outliers[0].sos_ns == 400);
     CHECK(found.outliers[0].context == kWork);
   }
+}
+
+TEST_CASE("SOS-times leave out what the thread waited for others of its process") {
+  std::vector<std::vector<IterationMark>> marks(2);
+  for (auto& line : marks) line = {{20, 0}, {140, 1}, {260, 2}};
+  for (const int analysts : {1, 2}) {
+    const Variation found = vary(iterations(true), paths(), {}, analysts);
+    CHECK(found.rows[0][2].sos_ns == 60);
+    CHECK(found.rows[1][3].sos_ns == 60);
+    CHECK(found.outliers.empty());
+    const Variation marked = vary(iterations(true), paths(), marks, analysts);
+    CHECK(marked.rows[0][0].sos_ns == 60);
+    CHECK(marked.rows[0][1].sos_ns == 60);
+  }
+}
+
+TEST_CASE("what was waited for threads within a series of polls is the polls' time") {
+  ScriptedRun run(1);
+  run.call(0, 0, 10, {on(OperationKind::barrier)});
+  run.path(kInit);
+  for (const std::uint64_t at : {100, 400, 700}) {
+    run.thread_wait(0, at + 20, at + 50);
+    run.call(0, at + 60, at + 70, {on(OperationKind::barrier)});
+    run.path(kReduce);
+    run.thread_wait(0, at + 75, at + 95);
+    run.call(0, at + 30, at + 110, {on(OperationKind::barrier)});
+    run.path(kBarrier);
+  }
+  const Variation found = vary(run, paths(), {{{.ns = 90, .number = 0}, {.ns = 390, .number = 1}}}, 1);
+  REQUIRE(found.rows[0].size() == 2);
+  CHECK(found.rows[0][0].sos_ns == 300 - 10 - 80 - 10);  // calls that overlap count one by one
 }
 
 TEST_CASE("iterations that the program marks are used as they are") {

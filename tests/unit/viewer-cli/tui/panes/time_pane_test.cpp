@@ -55,6 +55,22 @@ TEST_CASE(
   CHECK(contains(driven.screen(), "at 19.5 s"));
 }
 
+TEST_CASE("Waits of main threads for other threads are no waits for ranks, and no code") {
+  DrivenBrowser driven(100, 30, true, [](database::Example& example) {
+    database::TimeMap& map = example.experiment.trace.time_map;
+    map.rows[0].waits.push_back({database::WaitPattern::omp_barrier, {{2, map.bin_ns * 8 / 10}}});
+  });
+  driven.type("7mwaiting for threads\n");
+  INFO(driven.screen());
+  CHECK(contains(driven.line(1), "Waiting for other threads of the process, 400 ms in all"));
+  driven.type("ll");
+  CHECK(contains(driven.screen(), "80 % waiting for threads, in "));
+  driven.type("<");
+  CHECK(contains(driven.line(1), "Waiting for other ranks, 41.8 s in all"));
+  driven.type("mcode\n");
+  CHECK(contains(driven.screen(), "rank 0, at 1.00 s: waiting for threads"));
+}
+
 TEST_CASE("What the program did not mark is called an invocation, everywhere") {
   DrivenBrowser driven(100, 40, true, [](database::Example& example) {
     database::Variation& variation = example.experiment.trace.variations.front();
