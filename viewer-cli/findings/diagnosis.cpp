@@ -8,6 +8,7 @@
 #include "views/start_up.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 
@@ -88,27 +89,30 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
-/// What procedures do themselves, outside communication, waits, and input and output. Where threads lack
-/// processors, at most their CPU time: a thread loses its processor at some calls more often than elsewhere.
+/// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
+/// only while they have a processor; so do all where processors lack: a thread loses its processor at some
+/// calls more often than elsewhere.
 void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
-  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
-  const std::optional<std::uint32_t> communication = metric_named(experiment, "communication");
-  const std::optional<std::uint32_t> io = metric_named(experiment, "io");
-  const std::optional<std::uint32_t> cpu =
-      experiment.machine().suspects.empty() ? std::nullopt : metric_named(experiment, "CPU");
+  const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
+  const std::array<std::optional<std::uint32_t>, 3> other = {metric_named(experiment, "idleness"),
+                                                             metric_named(experiment, "communication"),
+                                                             metric_named(experiment, "io")};
+  const bool starved = !experiment.machine().suspects.empty();
+  const std::uint32_t main = views::main_role(experiment);
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
-    double own = 0, on_processor = 0;
+    double work = 0;
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-      own += seconds(figures.flat(role, time, scope, false).sum);
-      if (idleness) own -= seconds(figures.flat(role, *idleness, scope, false).sum);
-      if (communication) own -= seconds(figures.flat(role, *communication, scope, false).sum);
-      if (io) own -= seconds(figures.flat(role, *io, scope, false).sum);
-      if (cpu) on_processor += seconds(figures.flat(role, *cpu, scope, false).sum);
+      const auto own_in = [&](std::uint32_t metric) {
+        return seconds(figures.flat(role, metric, scope, false).sum);
+      };
+      double own = own_in(time);
+      for (const std::optional<std::uint32_t>& metric : other) own -= metric ? own_in(*metric) : 0;
+      if (cpu && (starved || role != main)) own = std::min(own, own_in(*cpu));
+      work += own;
     }
-    if (cpu) own = std::min(own, on_processor);
-    if (own > 0) diagnosis.work.push_back({scope, own});
+    if (work > 0) diagnosis.work.push_back({scope, work});
   }
   std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),
                    [](const Work& a, const Work& b) { return a.seconds > b.seconds; });

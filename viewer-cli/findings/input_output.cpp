@@ -4,6 +4,8 @@
 
 #include "views/column.hpp"
 
+#include <vector>
+
 namespace culprit::viewer {
 namespace {
 
@@ -12,11 +14,17 @@ using database::ContextId;
 
 /// Of what is around: that much makes a part the place of it.
 constexpr double kMost = 0.5;
+/// Threads that are in such calls for that much of their time, and use a processor for that little of it,
+/// wait there to be told something: helpers at the end of a pipe.
+constexpr double kAlways = 0.95, kHardlyRuns = 0.01;
 
 class Search {
  public:
   Search(const views::Figures& figures, std::uint32_t metric)
-      : figures_(figures), experiment_(figures.experiment()), metric_(metric) {}
+      : figures_(figures), experiment_(figures.experiment()), metric_(metric) {
+    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role)
+      if (role == views::main_role(experiment_) || !only_waits(role)) roles_.push_back(role);
+  }
 
   [[nodiscard]] std::optional<InputAndOutput> run() const {
     InputAndOutput found{.seconds = seconds(0)};
@@ -40,9 +48,18 @@ class Search {
   }
 
  private:
+  [[nodiscard]] bool only_waits(std::uint32_t role) const {
+    const auto sum = [&](std::uint32_t metric) {
+      return static_cast<double>(figures_.context(role, metric, 0, true).sum);
+    };
+    const std::optional<std::uint32_t> time = views::metric_named(experiment_, "REALTIME");
+    const std::optional<std::uint32_t> cpu = views::metric_named(experiment_, "CPU");
+    return time && cpu && sum(metric_) >= kAlways * sum(*time) && sum(*cpu) < kHardlyRuns * sum(*time);
+  }
+
   [[nodiscard]] double seconds(ContextId context) const {
     double sum = 0;
-    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role)
+    for (const std::uint32_t role : roles_)
       sum += static_cast<double>(figures_.context(role, metric_, context, true).sum) / 1e9;
     return sum;
   }
@@ -64,6 +81,7 @@ class Search {
   const views::Figures& figures_;
   const database::Contents& experiment_;
   std::uint32_t metric_;
+  std::vector<std::uint32_t> roles_;  ///< of the threads that count
 };
 
 }  // namespace
