@@ -6,14 +6,12 @@
 // Cost: constant per context, from the summaries; quantiles once per role.
 #include "blame/blame.hpp"
 #include "blame/role_facts.hpp"
+#include "metrics/quantiles.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 namespace culprit::blame {
 namespace {
@@ -66,8 +64,8 @@ class Test {
     root_cv_ = metrics::finalize(role.time[0], role.threads).cv;
     if (options.mode == Mode::paper || role.threads < 2) return;
     const double threads = role.threads;
-    dispersion_ = boost::math::quantile(boost::math::chi_squared(threads - 1), 1 - options.epsilon) / threads;
-    extremes_ = boost::math::quantile(boost::math::normal(), 1 - options.epsilon / (2 * threads));
+    dispersion_ = metrics::chi_squared_quantile(threads - 1, 1 - options.epsilon) / threads;
+    extremes_ = metrics::normal_quantile(1 - options.epsilon / (2 * threads));
   }
 
   [[nodiscard]] Balance operator()(ContextId x) const {

@@ -8,14 +8,13 @@
 #include "blame/excess.hpp"
 #include "blame/role_facts.hpp"
 #include "blame/walk.hpp"
+#include "metrics/quantiles.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <stdexcept>
-
-#include <boost/math/distributions/normal.hpp>
 
 namespace culprit::blame {
 
@@ -158,7 +157,7 @@ class Search {
 Late Search::late_threads(const Part& whole) const {
   const std::span<const std::uint64_t> work = work_.of(whole.ranges);
   const double mean = work_.mean(whole);
-  const double quantile = boost::math::quantile(boost::math::normal(), 1 - epsilon_ / (2.0 * role_.threads));
+  const double quantile = metrics::normal_quantile(1 - epsilon_ / (2.0 * role_.threads));
   const double largest = static_cast<double>(std::ranges::max(work)) - mean;
   const double least = std::max(kLate * largest, quantile * work_.error(whole));
   Late late;

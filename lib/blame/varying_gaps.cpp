@@ -6,12 +6,12 @@
 // linear in pairs of calls.
 #include "blame/varying_gaps.hpp"
 
+#include "metrics/quantiles.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
-
-#include <boost/math/distributions/normal.hpp>
 
 namespace culprit::blame {
 namespace {
@@ -33,7 +33,7 @@ double deviation(const GapSums& gaps) {
 /// Expected largest of this many standard normal numbers (Blom 1958).
 double expected_largest(std::uint32_t threads) {
   if (threads < 2) return 0;
-  return boost::math::quantile(boost::math::normal(), (threads - 0.375) / (threads + 0.25));
+  return metrics::normal_quantile((threads - 0.375) / (threads + 0.25));
 }
 
 /// What waiting gaps of this variation can explain, of all threads. A stall amid a million short gaps makes

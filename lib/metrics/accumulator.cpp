@@ -18,22 +18,53 @@ Wide widen(Uint128 value) {
   return (Wide(static_cast<std::uint64_t>(value >> 64)) << 64) | Wide(static_cast<std::uint64_t>(value));
 }
 
-/// The leading 64 bits, scaled: within one unit of a long double's last place, so that what is shown is right
-/// to the last digit of a double.
-long double leading_bits(const Wide& value) {
-  if (value == 0) return 0;
-  const auto top = static_cast<int>(boost::multiprecision::msb(value));
-  const int shift = top > 63 ? top - 63 : 0;
-  return std::ldexp(static_cast<long double>(static_cast<std::uint64_t>(value >> shift)), shift);
+/// digits · 2^exponent, the highest bit of `digits` set but in zero. 64 bits are enough for a double's last
+/// digit to be right, and each processor rounds them alike; long double has another length on each.
+struct Real {
+  std::uint64_t digits = 0;
+  int exponent = 0;
+};
+
+Real leading_bits(const Wide& value) {
+  if (value == 0) return {};
+  const int exponent = static_cast<int>(boost::multiprecision::msb(value)) - 63;
+  return {static_cast<std::uint64_t>(exponent < 0 ? value << -exponent : value >> exponent), exponent};
+}
+
+Real quotient(Real a, Real b) {
+  if (a.digits == 0) return {};
+  const int shift = a.digits < b.digits ? 64 : 63;
+  const Uint128 numerator = static_cast<Uint128>(a.digits) << shift;
+  auto digits = static_cast<std::uint64_t>(numerator / b.digits);
+  const auto rest = static_cast<std::uint64_t>(numerator - static_cast<Uint128>(digits) * b.digits);
+  const std::uint64_t missing = b.digits - rest;
+  if (rest > missing || (rest == missing && digits % 2 == 1)) ++digits;
+  return {digits, a.exponent - b.exponent - shift};
+}
+
+Real square_root(Real a) {
+  if (a.digits == 0) return {};
+  const int shift = a.exponent % 2 == 0 ? 64 : 63;
+  const Uint128 square = static_cast<Uint128>(a.digits) << shift;
+  // One step of Newton's after the square root of a double: not below the root, and at most one above it.
+  auto root = static_cast<Uint128>(std::sqrt(static_cast<double>(square)));
+  root = (root + square / root) / 2;
+  while (square / root < root) --root;
+  if (square - root * root > root) ++root;
+  return {static_cast<std::uint64_t>(root), (a.exponent - shift) / 2};
+}
+
+double to_double(Real a) {
+  return std::ldexp(static_cast<double>(a.digits), a.exponent);
 }
 
 /// sqrt(T·Σx² − (Σx)²) = T · (standard deviation over T). Zero where the parts contradict each other, as they
 /// can only in a damaged file: observers beyond T.
-long double scaled_deviation(const Accumulator& a, std::uint64_t threads) {
+Real scaled_deviation(const Accumulator& a, std::uint64_t threads) {
   const Wide sum = widen(a.sum);
   const Wide left = Wide(threads) * widen(a.sum_of_squares);
   const Wide right = sum * sum;
-  return left > right ? std::sqrt(leading_bits(left - right)) : 0;
+  return left > right ? square_root(leading_bits(left - right)) : Real();
 }
 
 }  // namespace
@@ -57,15 +88,15 @@ void Accumulator::accumulate(std::span<const std::uint64_t> values) {
 Statistics finalize(const Accumulator& a, std::uint64_t threads) {
   Statistics statistics;
   if (threads == 0) return statistics;
-  const long double sum = leading_bits(widen(a.sum));
-  const long double deviation = scaled_deviation(a, threads);
-  const auto all = static_cast<long double>(threads);
-  statistics.sum = static_cast<double>(sum);
-  statistics.mean = static_cast<double>(sum / all);
+  const Real sum = leading_bits(widen(a.sum));
+  const Real deviation = scaled_deviation(a, threads);
+  const Real all = leading_bits(threads);
+  statistics.sum = to_double(sum);
+  statistics.mean = to_double(quotient(sum, all));
   statistics.min = a.observers == 0 ? 0 : static_cast<double>(a.min);
   statistics.max = static_cast<double>(a.max);
-  statistics.stddev = static_cast<double>(deviation / all);
-  statistics.cv = sum > 0 ? static_cast<double>(deviation / sum) : 0;
+  statistics.stddev = to_double(quotient(deviation, all));
+  statistics.cv = sum.digits > 0 ? to_double(quotient(deviation, sum)) : 0;
   statistics.count = a.observers;
   return statistics;
 }

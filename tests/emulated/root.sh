@@ -13,5 +13,9 @@ mmdebstrap --arch=arm64 --variant=extract --include="${packages%,}" "$VERSION_CO
   echo "dev: test: $directory/root: arm64 packages cannot be unpacked (see $directory/root.log)" >&2
   exit 1
 }
+# Absolute links lead out of the root: the linker would take libtinfo.a for libtinfo.so, and curses be there twice.
+find "$directory/root" -type l -lname '/*' | while read -r link; do
+  ln -sfnr "$directory/root$(readlink "$link")" "$link"
+done
 (cd "$directory/emulator" && apt-get -qq download qemu-user-static && dpkg -x qemu-user-static_*.deb . && rm qemu-user-static_*.deb)
 printf '%s' "$*" >"$directory/complete"
