@@ -91,8 +91,10 @@ int make_directory(const fs::path& directory) {
   std::error_code error;
   for (int attempt = 0; attempt < kUntilSeen; ++attempt) {
     fs::create_directories(directory, error);
+    if (error != std::errc::file_exists) break;
     std::error_code ignored;
-    if (error != std::errc::file_exists || fs::exists(directory, ignored)) break;
+    if (fs::is_directory(directory, ignored)) return 0;
+    if (fs::exists(directory, ignored)) break;  // a file of that name
     std::this_thread::sleep_for(kPause);
   }
   return error.value();

@@ -49,6 +49,7 @@ void hand_over_all_calls(Thread* thread) {
 }
 
 void hand_over_calls_of_all_threads() {
+  if (!file.open()) return;  // a rank that is not wanted has no trees any more
   for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
     if (thread->used.load(std::memory_order_acquire)) hand_over_all_calls(thread);
   }
