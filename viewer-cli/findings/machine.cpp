@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string_view>
 
 namespace culprit::viewer {
 namespace {
@@ -159,6 +160,10 @@ SuspectTimes times_of(const database::Contents& experiment, const MachineSuspect
   return times;
 }
 
+bool are_words(std::string_view who) {
+  return who.starts_with("rank") || who.starts_with("thread") || who.starts_with("the ");
+}
+
 std::string effect(const database::Contents& experiment, const MachineSuspect& suspect, double idle_s,
                    bool unicode) {
   const auto time = [&](double seconds) { return keep(duration(seconds, unicode)); };
@@ -168,8 +173,8 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   const SuspectTimes times = times_of(experiment, suspect);
   const bool one = suspect.locations.size() == 1;
   std::string threads = who(experiment, suspect, place_of(experiment, suspect));
-  const bool named = threads.starts_with(experiment.locations[suspect.locations.front()].host);  // host:pid
-  if (!named) threads = capitalized(std::move(threads));
+  // A process that is no rank has its host's name.
+  if (are_words(threads)) threads = capitalized(std::move(threads));
   std::string text = slow ? "That is " + time(lost_s) + " too much"
                           : threads + (one ? " was" : " were") +
                                 " ready to run, without a processor, for at least " + time(lost_s);
