@@ -45,7 +45,7 @@ std::vector<database::Balance> test_balance(std::span<const database::Context> c
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
-/// Which role it is, and the location of each of its threads.
+/// Which role it is, and the location of each of its threads that are compared (compared_threads).
 struct RoleThreads {
   std::uint32_t role = 0;
   std::span<const std::uint32_t> locations;
@@ -54,15 +54,22 @@ struct RoleThreads {
 /// Contexts, ascending and disjoint.
 using Ranges = std::vector<database::ContextRange>;
 
-/// Work W (REALTIME − idleness, ns) that every thread of the role did itself in the contexts `of`, in role
+/// The locations, of those of one role, whose threads lived at least half as long as the longest of them: one
+/// that lived briefly cannot have worked as long as the others. `lived`: by location, ns (the root's
+/// REALTIME).
+std::vector<std::uint32_t> compared_threads(std::span<const std::uint32_t> of_role,
+                                            std::span<const std::uint64_t> lived);
+
+/// Work W (REALTIME − idleness, ns) that every compared thread did itself in the contexts `of`, in their
 /// order. `within` holds all of them and was asked for before; empty where nothing did. Valid until the next
 /// call.
 using WorkOf = std::function<std::span<const std::uint64_t>(const Ranges& of, const Ranges& within)>;
 
 /// Finds the suspects of every blamed context, what mending them saves and how sure they are
 /// (docs/algorithms.md 5.4, 5.5). Largest explains
-/// first, each once; nothing where T < 2. A suspect is a procedure, an inlined procedure, a region, a loop, a
-/// call site or a line; communication and waits are none. Throws std::invalid_argument if sizes do not fit.
+/// first, each once; nothing where fewer than two threads are compared. A suspect is a procedure, an inlined
+/// procedure, a region, a loop, a call site or a line; communication and waits are none. Throws
+/// std::invalid_argument if sizes do not fit.
 std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
                                              const RoleThreads& threads, const RoleView& role,
                                              std::span<const database::BlameRow> blame, const WorkOf& work,

@@ -32,6 +32,11 @@ double total(const PerLate& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+double mean_of(std::span<const std::uint64_t> work) {
+  const auto sum = std::accumulate(work.begin(), work.end(), metrics::Uint128{0});
+  return static_cast<double>(sum) / static_cast<double>(work.size());
+}
+
 namespace {
 
 PerLate capped(const PerLate& values, const PerLate& caps) {
@@ -74,32 +79,23 @@ double real_total(const Excess& e) {
 
 std::span<const std::uint64_t> Work::of(const Ranges& ranges, const Ranges& within) const {
   const std::span<const std::uint64_t> work = work_(ranges, within);
-  if (work.size() != role_.threads)
-    throw std::invalid_argument("work is not given for every thread of the role");
+  if (work.size() != compared_) throw std::invalid_argument("work is not given for every compared thread");
   return work;
-}
-
-double Work::mean(const Part& part) const {
-  return static_cast<double>(part.work) / role_.threads;
 }
 
 double Work::error(const Part& part) const {
   const double share = static_cast<double>(part.work) / std::max(1.0, static_cast<double>(role_.time[0].sum));
   return std::sqrt(
-      sampling_variance(part.weight_sq, part.blocked, part.covered, share, role_.threads, period_ns_));
-}
-
-double Work::jitter(const Part& part) const {
-  return std::hypot(error(part), kNatural * mean(part));
+      sampling_variance(part.weight_sq, part.blocked, part.covered, share, compared_, period_ns_));
 }
 
 Division::Offer Division::offer_of(const Part& part, const Ranges& within, const PerLate& left,
                                    const Rest& rest) const {
   Offer offer;
-  const double mean = work_.mean(part);
-  offer.error = work_.error(part);
-  offer.jitter = work_.jitter(part);
   const std::span<const std::uint64_t> values = work_.of(part.ranges, within);
+  const double mean = mean_of(values);
+  offer.error = work_.error(part);
+  offer.jitter = std::hypot(offer.error, kNatural * mean);
   double variance = 0;
   double covariance = 0;
   double before = 0;
@@ -187,7 +183,7 @@ void Division::among(std::vector<Part> parts, const Ranges& within, PerLate left
     if (!take(excess, now) || parts.empty()) return;
     if (without.empty()) without = rest;
     const std::span<const std::uint64_t> values = work_.of(part.ranges, within);
-    const double mean = work_.mean(part);
+    const double mean = mean_of(values);
     for (std::size_t t = 0; t < without.size(); ++t) without[t] -= static_cast<double>(values[t]) - mean;
   }
 }

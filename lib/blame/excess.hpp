@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 // What some threads work too much in the parts of a balanced scope (docs/algorithms.md 5.4).
@@ -25,7 +26,8 @@ struct Excess {
   Part part;
   PerLate by_thread;  ///< e(c, t), ns, sampling noise included
   double error = 0;   ///< standard error of one thread's work, ns
-  double jitter = 0;  ///< how much threads with the same work may differ (Work::jitter), ns
+  /// How much threads with the same work may differ, ns: by sampling, and by 0.3 % of it by nature.
+  double jitter = 0;
   /// How much more even the scope is without this part than without another that offers as much, over the
   /// jitter of both; infinite where there is none.
   double margin = std::numeric_limits<double>::infinity();
@@ -33,31 +35,30 @@ struct Excess {
 
 /// Over the late threads.
 double total(const PerLate& values);
+double mean_of(std::span<const std::uint64_t> work);
 /// e(c, t) less what sampling noise alone would give.
 double without_noise(const Excess& e, std::size_t late);
 /// Its sum over the late threads.
 double real_total(const Excess& e);
 
-/// Work per thread of the parts of one role's contexts.
+/// Work of the compared threads (RoleThreads) in the parts of one role's contexts.
 class Work {
  public:
   /// All must outlive this.
-  Work(const RoleView& role, const WorkOf& work, std::uint64_t period_ns)
-      : role_(role), work_(work), period_ns_(period_ns) {}
+  Work(const RoleView& role, std::size_t compared, const WorkOf& work, std::uint64_t period_ns)
+      : role_(role), compared_(static_cast<std::uint32_t>(compared)), work_(work), period_ns_(period_ns) {}
 
   /// Of each thread; `within` holds the part and was asked for before. Valid until the next call. Throws
-  /// std::invalid_argument where it is not given for every thread.
+  /// std::invalid_argument where it is not given for every compared thread.
   [[nodiscard]] std::span<const std::uint64_t> of(const Ranges& ranges, const Ranges& within = {}) const;
 
-  [[nodiscard]] double mean(const Part& part) const;
   /// Standard error of one thread's work.
   [[nodiscard]] double error(const Part& part) const;
-  /// How much threads with the same work there differ: by sampling, and by 0.3 % of it by nature.
-  [[nodiscard]] double jitter(const Part& part) const;
   [[nodiscard]] std::uint32_t threads() const { return role_.threads; }
 
  private:
   const RoleView& role_;
+  std::uint32_t compared_;
   const WorkOf& work_;
   std::uint64_t period_ns_;
 };

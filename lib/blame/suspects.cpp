@@ -121,7 +121,7 @@ class Search {
         locations_(locations),
         epsilon_(options.epsilon),
         parts_(contexts, role),
-        work_(role, work, options.period_ns) {}
+        work_(role, locations.size(), work, options.period_ns) {}
 
   /// Adds those below one blamed context.
   void below(const database::BlameRow& row);
@@ -142,6 +142,8 @@ class Search {
   void merge_equal();
   void hand_inwards();
   [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
+  /// T: those that are compared.
+  [[nodiscard]] double threads() const { return static_cast<double>(locations_.size()); }
 
   std::span<const database::Context> contexts_;
   std::uint32_t role_index_;
@@ -156,8 +158,8 @@ class Search {
 /// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
 Late Search::late_threads(const Part& whole) const {
   const std::span<const std::uint64_t> work = work_.of(whole.ranges);
-  const double mean = work_.mean(whole);
-  const double quantile = metrics::normal_quantile(1 - epsilon_ / (2.0 * role_.threads));
+  const double mean = mean_of(work);
+  const double quantile = metrics::normal_quantile(1 - epsilon_ / (2 * threads()));
   const double largest = static_cast<double>(std::ranges::max(work)) - mean;
   const double least = std::max(kLate * largest, quantile * work_.error(whole));
   Late late;
@@ -242,12 +244,11 @@ double Search::gain_by_removing(const Part& whole, const Part& part,
 /// The two figures of docs/algorithms.md 5.5.
 void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
                          const Part& whole) const {
-  const double threads = role_.threads;
-  suspect.save_balanced_ns = rounded(explains / threads);
-  double removed = explains / threads;
+  suspect.save_balanced_ns = rounded(explains / threads());
+  double removed = explains / threads();
   const std::vector<std::size_t> culprits = culprits_of(e);
-  if (const auto count = static_cast<double>(culprits.size()); count > 0 && count < threads) {
-    removed = explains / (threads - count);
+  if (const auto count = static_cast<double>(culprits.size()); count > 0 && count < threads()) {
+    removed = explains / (threads() - count);
     const auto [least, most] =
         std::ranges::minmax(culprits, {}, [&](std::size_t i) { return e.by_thread[i]; });
     if (e.by_thread[least] < kAlike * e.by_thread[most]) {
@@ -263,9 +264,10 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
 void Search::below(const database::BlameRow& row) {
   const Part whole = parts_.whole(row.context);
   const Late late = late_threads(whole);
-  const double largest = static_cast<double>(std::ranges::max(work_.of(whole.ranges))) - work_.mean(whole);
+  const std::span<const std::uint64_t> work = work_.of(whole.ranges);
+  const double largest = static_cast<double>(std::ranges::max(work)) - mean_of(work);
   const double blame = static_cast<double>(row.sum);
-  const double explainable = std::min(blame, role_.threads * largest);
+  const double explainable = std::min(blame, threads() * largest);
   if (late.threads.empty() || explainable <= 0) return;
   const double excess = total(late.excess);
   constexpr double kRounding = 1 - 1e-9;
@@ -289,7 +291,7 @@ void Search::below(const database::BlameRow& row) {
     suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
     judge(suspect, end.excess, culprits.size(), explained);
     suspect.scopes = std::move(end.excess.part.scopes);
-    const double bound = role_.threads * largest * real_total(end.excess) / excess;
+    const double bound = threads() * largest * real_total(end.excess) / excess;
     found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own, .bound = bound});
   }
 }
@@ -367,9 +369,9 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
                                    const RoleView& role, std::span<const database::BlameRow> blame,
                                    const WorkOf& work, const Options& options) {
   check_role(role, contexts.size());
-  if (threads.locations.size() != role.threads)
-    throw std::invalid_argument("a location is needed for every thread of the role");
-  if (role.threads < 2) return {};
+  if (threads.locations.size() > role.threads)
+    throw std::invalid_argument("more threads are compared than the role has");
+  if (threads.locations.size() < 2) return {};
   Search search(contexts, threads.role, role, threads.locations, work, options);
   for (const database::BlameRow& row : blame) search.below(row);
   return search.take();

@@ -62,7 +62,7 @@ std::vector<End> Walk::from(database::ContextId balanced, const PerLate& late, d
   Rest rest;
   {
     const std::span<const std::uint64_t> work = work_.of(whole.ranges);
-    const double mean = work_.mean(whole);
+    const double mean = mean_of(work);
     rest.reserve(work.size());
     for (const std::uint64_t each : work) rest.push_back(static_cast<double>(each) - mean);
   }

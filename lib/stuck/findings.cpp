@@ -46,26 +46,41 @@ std::string not_stuck(const Situation& situation, const Picture& now) {
          (longest->ranks.size() == 1 ? ", which is " + whereabouts(other) : "");
 }
 
+/// Who ended a job that is over. Ranks that another one's MPI_Abort killed did not abort.
+std::vector<std::int32_t> aborted_ranks(const Picture& now) {
+  std::vector<std::int32_t> ranks;
+  for (const Process& process : now.processes) {
+    if (now.over && process.aborted && process.rank >= 0) ranks.push_back(process.rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Findings find(const Picture& now, const Picture* before, const Options& options) {
   const Situation situation(now, before);
   Findings findings;
+  findings.aborted = aborted_ranks(now);
+  const bool aborted = !findings.aborted.empty();
   find_thread_deadlocks(now, before, findings.problems);
-  find_gone(situation, findings.problems);
+  if (!aborted) find_gone(situation, findings.problems);
   find_mismatches(situation, findings.problems);
   find_deadlocks(situation, findings.problems);
-  find_missing(situation, findings.problems);
-  find_without_partner(situation, findings.problems);
-  find_waits_for_gone(situation, findings.problems);
+  if (!aborted) {
+    find_missing(situation, findings.problems);
+    find_without_partner(situation, findings.problems);
+    find_waits_for_gone(situation, findings.problems);
+  }
   // Threads that hold each other make no calls either: that is reported already.
   const bool threads = std::ranges::any_of(
       findings.problems, [](const Problem& problem) { return problem.kind == ProblemKind::thread_deadlock; });
-  if (!threads) find_unmoving(situation, before, options.patience_s, findings.problems);
+  if (!threads && !aborted) find_unmoving(situation, before, options.patience_s, findings.problems);
   for (const Standing& each : situation.standing()) findings.waiting.push_back(each.row);
   findings.moving = situation.moving();
-  findings.verdict =
-      findings.stuck() ? "Stuck: " + verdict_of(findings.problems.front()) : not_stuck(situation, now);
+  findings.verdict = findings.stuck() ? "Stuck: " + verdict_of(findings.problems.front())
+                     : aborted        ? "Aborted: " + ranks_in_words(findings.aborted) +
+                                     " ended the job (MPI_Abort, abort or an uncaught exception)"
+                               : not_stuck(situation, now);
   return findings;
 }
 

@@ -13,7 +13,8 @@ struct Findings {
   std::vector<Problem> problems;  ///< what explains most first; none: it is not stuck
   std::vector<Waiting> waiting;   ///< by rank
   std::vector<Moving> moving;
-  std::string verdict;  ///< a sentence
+  std::vector<std::int32_t> aborted;  ///< ranks that ended the job; what that stopped is no problem
+  std::string verdict;                ///< a sentence
 
   [[nodiscard]] bool stuck() const { return !problems.empty(); }
 };

@@ -105,7 +105,6 @@ class Looker {
     std::vector<std::size_t> paths;  ///< of threads, then of lock waits; likewise their roles
     std::vector<std::size_t> roles;
     std::uint64_t last_seen_ns = 0;  ///< CLOCK_REALTIME of its host
-    bool aborted = false;
   };
 
   /// Those of a context who have one first process, as (rank in it, rank in the world).
@@ -168,7 +167,6 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   const std::uint64_t heartbeat = calls.heartbeat_ns;
   auto raw = std::make_unique<Raw>();
   raw->calls = std::move(calls);
-  raw->aborted = known.end == measurement::EndReason::abort;
   raw->last_seen_ns = static_cast<std::uint64_t>(known.start_realtime_ns) +
                       (std::max(heartbeat, known.end_ns) - known.start_ns);
   Process process;
@@ -182,6 +180,7 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   const std::uint64_t seen = here ? std::max(heartbeat, known.end_ns) : raw->last_seen_ns;
   if (now > seen) process.silent_s = static_cast<double>(now - seen) / static_cast<double>(kSecond);
   process.life = life_of(measurement, heartbeat, process.silent_s, earlier);
+  process.aborted = known.end == measurement::EndReason::abort;
   picture_.world_size = std::max(picture_.world_size, known.world_size);
   std::vector<cct::ModuleKey> modules;
   for (const measurement::Module& module : measurement.modules) modules.push_back(module.key);
@@ -434,7 +433,7 @@ void Looker::judge_end() {
       std::ranges::any_of(picture_.processes, other_host) ? kSilenceOfHosts : kSilenceAtEnd;
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     Process& process = picture_.processes[i];
-    if (process.life == Life::ended || raw_[i]->aborted) continue;
+    if (process.life == Life::ended || process.aborted) continue;
     const std::uint64_t before = last - raw_[i]->last_seen_ns;
     process.silent_s = static_cast<double>(before) / static_cast<double>(kSecond);
     process.life = before < apart ? Life::running : Life::died;

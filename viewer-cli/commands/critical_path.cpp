@@ -22,6 +22,16 @@ std::uint64_t length_of(const database::Contents& experiment) {
   return experiment.trace().critical_end_ns - experiment.trace().critical_begin_ns;
 }
 
+/// What of the path outside MPI calls is more than a rank works on average: the excess of all its code, with
+/// signs (docs/algorithms.md 8.1).
+std::uint64_t beyond_mean_work(const database::Contents& experiment) {
+  const database::TraceAnalyses& trace = experiment.trace();
+  const double work =
+      static_cast<double>(length_of(experiment)) - static_cast<double>(trace.critical_calls_ns);
+  const double mean = trace.parallel * static_cast<double>(trace.run_ns);
+  return static_cast<std::uint64_t>(std::max(0.0, work - mean));
+}
+
 /// `rank 3 80 %, rank 0 20 %`, the largest shares first.
 std::string ranks_text(const database::Contents& experiment, const CriticalScope& one) {
   std::vector<CriticalScope::Share> shares = one.shares;
@@ -94,6 +104,7 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
     return "No time was recorded between MPI_Init and MPI_Finalize.";
   std::uint64_t imbalance = 0;
   for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
+  const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment));
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   const auto share = [&](std::uint64_t ns) {
     return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
@@ -103,7 +114,8 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
   } else if (experiment.run.ranks > 1) {
     gain = time(imbalance) + " (" + share(imbalance) +
-           ") are above the average of all ranks: balancing its code could save that much.";
+           ") are above the average of all ranks; balancing all code would save " + time(most_saved) +
+           " at most.";
   } else {
     gain = "It is all of the only rank's time.";
   }

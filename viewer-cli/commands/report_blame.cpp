@@ -17,6 +17,8 @@ constexpr std::size_t kBlamedListed = 3;
 constexpr std::size_t kSuspectsListed = 4;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
+constexpr double kNothing = 0.005;  // of the run time: not worth a figure
+constexpr double kMostly = 0.5;     // of what is unexplained
 
 std::string about(double share) {
   return keep((share >= 0.005 ? "about " : "") + round_percent(share));
@@ -95,10 +97,21 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   for (const Listed& each : here) cpu(each.facts, here.size() > 1);
   const double left = blamed.idle_s - explained;
   if (left < kUnexplained * blamed.idle_s) return;
+  if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left) {
+    out_.say(out_.time(left) + " remain unexplained; about " + out_.time(std::min(lacked, left)) +
+                 " of them are waited without a processor, for which no code is to blame.",
+             2);
+    return;
+  }
   const bool again = explained == 0 && !told_why_none_.insert(blamed.role).second;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
-                 : unexplained_phrase(experiment_, blamed.role, explained == 0 ? "" : out_.time(left)),
+                 : unexplained_phrase(of_.figures, blamed.role, explained == 0 ? "" : out_.time(left)),
            2);
+}
+
+/// Its part of what ranks waited without a processor, as all waiting has it.
+double BlameParagraphs::lacked_processors(const Blamed& blamed) const {
+  return is_of_ranks(blamed.role) ? of_.no_processor_s * blamed.idle_s / of_.diagnosis.idle_s : 0;
 }
 
 void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
@@ -121,16 +134,20 @@ void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
 /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5, or 18 where the time
 /// lines were replayed).
 void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role) {
-  const RoleIdleness& threads = of_.diagnosis.roles[role];
-  const double run_s = threads.threads > 0 ? threads.total_s / static_cast<double>(threads.threads) : 0;
+  const double run_s = of_.diagnosis.elapsed_s;
   if (run_s <= 0) return;
   double balanced = 0;
   for (const Listed& each : here) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
   const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
   const bool several = here.size() > 1;
   const database::Suspect& first = *here.front().facts.suspect;
+  const std::optional<double> replayed = replayed_saving(here, role);
+  if (!replayed && std::max(balanced, removed) < kNothing * run_s) {
+    out_.say("Mending " + std::string(several ? "them" : "it") + " would save under 1 % of the run time.", 2);
+    return;
+  }
   out_.say("Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-               " would save " + saved(balanced / run_s, replayed_saving(here, role), run_s) + "; if " +
+               " would save " + saved(balanced / run_s, replayed, run_s) + "; if " +
                threads_phrase(experiment_, first.locations) + " did no more " +
                (several ? "of the first " : "") + "than the others, up to " +
                keep(round_percent(removed / run_s)) + '.',
@@ -149,7 +166,7 @@ std::optional<double> BlameParagraphs::replayed_saving(const std::vector<Listed>
 
 /// `33 % of the run time (0.96 s, by a replay of the time lines)`.
 std::string BlameParagraphs::saved(double by_sums, std::optional<double> replayed_s, double run_s) const {
-  constexpr double kNothing = 0.005, kAlike = 0.5;
+  constexpr double kAlike = 0.5;
   if (!replayed_s) return about(by_sums) + " of the run time";
   const double share = *replayed_s / run_s;
   const std::string by_replay = ", by a replay of the time lines";

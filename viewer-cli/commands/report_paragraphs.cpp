@@ -44,7 +44,11 @@ class Report {
         diagnosis_(diagnose(figures, without_startup)),
         verdict_(find_verdict(figures, diagnosis_, width / 2, unicode)),
         out_(experiment_, width, unicode),
-        blame_({.figures = figures, .database = database, .diagnosis = diagnosis_, .replayed = replayed},
+        blame_({.figures = figures,
+                .database = database,
+                .diagnosis = diagnosis_,
+                .no_processor_s = verdict_.losses.no_processor_s,
+                .replayed = replayed},
                out_) {}
 
   std::vector<ReportParagraph> make() {
@@ -158,7 +162,9 @@ class Report {
                        of(io->seconds, diagnosis_.total_s) + ' ' + unit() + ')';
     if (io->where != 0) {
       text += "; " + keep(round_percent(io->there_s / io->seconds)) + " of that in ";
-      if (io->call != database::kNone)
+      const std::string where = scope_phrase(experiment_, io->where, true, out_.width() / 3, out_.unicode());
+      const bool named = where.starts_with("the call of ");  // and no line
+      if (io->call != database::kNone && !named)
         text += procedure_name(experiment_, io->call, out_.width() / 3, out_.unicode()) + " from ";
       text += out_.scope(io->where, true, out_.width() / 3);
       if (io->file != database::kNone) {
@@ -223,7 +229,8 @@ class Report {
   /// Before any code is accused (docs/algorithms.md 5.6).
   void machine() {
     if (!sampled()) return;
-    const std::vector<std::string> phrases = machine_phrases(experiment_, diagnosis_.idle_s, out_.unicode());
+    const std::vector<std::string> phrases =
+        machine_phrases(experiment_, verdict_, diagnosis_.idle_s, out_.unicode());
     for (const std::string& phrase : phrases) out_.say(phrase);
     if (!phrases.empty()) out_.gap();
   }
@@ -269,12 +276,12 @@ class Report {
   void busy_machine() {
     if (!experiment_.machine().suspects.empty()) return;
     for (const RoleIdleness& role : diagnosis_.roles) {
-      const std::optional<double> share = cpu_share_of_work(figures_, role.role);
-      const double work_s = role.total_s - role.idle_s;
-      if (!share || *share >= kMostlyCpu || work_s < kWorthListing * diagnosis_.total_s) continue;
+      const std::optional<WorkTime> work = work_time(figures_, role.role);
+      if (!work || work->cpu_share() >= kMostlyCpu || work->wall_s < kWorthListing * diagnosis_.total_s)
+        continue;
       const bool only = diagnosis_.roles.size() == 1;
       out_.say("Outside waits, " + (only ? "the run" : "the " + role_phrase(experiment_, role.role)) +
-               " had a processor only " + keep(round_percent(*share)) +
+               " had a processor only " + keep(round_percent(work->cpu_share())) +
                " of the time: " + what_stretches(role.role) + " stretch it.");
     }
   }

@@ -25,6 +25,7 @@ class BlameParagraphs {
     const views::Figures& figures;
     const std::string& database;  ///< as the user named it
     const Diagnosis& diagnosis;
+    double no_processor_s = 0;  ///< waited without a processor, and for no late rank
     const ReplayedSuspects& replayed;
   };
   BlameParagraphs(const Of& of, ReportWriter& out);
@@ -43,6 +44,7 @@ class BlameParagraphs {
 
   void blame(const Blamed& blamed, bool first);
   void suspects(const Blamed& blamed);
+  [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, std::uint32_t role);
   std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);

@@ -86,11 +86,14 @@ class TimeLines {
     if (experiment_.trace().variations.empty()) return "";
     const database::Variation& variation = experiment_.trace().variations.front();
     if (variation.outliers.empty()) return "";
+    constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
     const std::string what = segment_name(experiment_, variation);
     return " " + keep(counted(variation.outliers.size(), what)) +
            (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
-           out_.time(seconds_of(variation.median_ns)) + ", the longest " +
+           (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
+                                               : out_.time(seconds_of(variation.median_ns))) +
+           ", the longest " +
            out_.link(keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' +
                           std::to_string(first.segment)),
                      {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +

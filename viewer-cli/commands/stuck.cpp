@@ -195,6 +195,11 @@ void complain_of(const stuck::Job& job) {
                     "stuck: and " + std::to_string(job.problems().size() - listed) + " more files");
 }
 
+std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
+  const bool at_end = picture.over && (findings.stuck() || findings.aborted.empty());
+  return findings.verdict + (at_end ? ", when the job ended." : ".");
+}
+
 void write_problems(std::ostream& out, const Screen& screen, const stuck::Findings& findings) {
   for (const stuck::Problem& problem : findings.problems)
     out << "- " << wrap(with_arrows(problem.text, screen), screen.width, 2, 2) << ".\n";
@@ -204,9 +209,9 @@ void write_problems(std::ostream& out, const Screen& screen, const stuck::Findin
 
 void write_stuck(std::ostream& out, const Screen& screen, const stuck::Picture& picture,
                  const stuck::Findings& findings) {
-  const std::string verdict =
-      wrap(findings.verdict + (picture.over ? ", when the job ended." : "."), screen.width);
-  out << (findings.stuck() ? screen.warning(verdict) : screen.good(verdict)) << '\n';
+  const std::string verdict = wrap(sentence_of(picture, findings), screen.width);
+  const bool well = !findings.stuck() && findings.aborted.empty();
+  out << (well ? screen.good(verdict) : screen.warning(verdict)) << '\n';
   if (findings.stuck()) {
     out << '\n';
     write_problems(out, screen, findings);
@@ -285,9 +290,9 @@ void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::stri
   }
   if (!looks.now.over) return;
   const stuck::Findings findings = find(looks, {});
-  if (!findings.stuck()) return;
+  if (!findings.stuck() && findings.aborted.empty()) return;
   print::TextStream text(out, screen.colour);
-  text << screen.warning(wrap(findings.verdict + ", when the job ended.", screen.width)) << '\n';
+  text << screen.warning(wrap(sentence_of(looks.now, findings), screen.width)) << '\n';
   write_problems(text, screen, findings);
   text << '\n';
   text.flush();

@@ -1,15 +1,11 @@
 #include "findings/coverage.hpp"
 
+#include "findings/diagnosis.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 namespace culprit::viewer {
 namespace {
-
-std::string capitalized(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
 
 bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
   return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
@@ -59,8 +55,8 @@ std::string none_slower_phrase(const database::Contents& experiment, std::uint32
          " is consistently slower here";
 }
 
-std::string unexplained_phrase(const database::Contents& experiment, std::uint32_t role,
-                               const std::string& left) {
+std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left) {
+  const database::Contents& experiment = figures.experiment();
   const std::string partly = partly_measured(experiment);
   const bool several = experiment.roles[role].threads > 1;
   if (!partly.empty() && !several)
@@ -69,6 +65,10 @@ std::string unexplained_phrase(const database::Contents& experiment, std::uint32
     return is_of_ranks(experiment, role)
                ? "The run has one rank, so there is nothing to balance between ranks."
                : "There is one such thread, so there is nothing to balance between threads.";
+  }
+  if (2 * compared_threads(figures, role).size() < experiment.roles[role].threads) {
+    return (left.empty() ? std::string("M") : left + " remain unexplained: m") +
+           "ost of these threads lived less than half as long as the longest, and are not compared.";
   }
   const std::string found =
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";

@@ -2,6 +2,7 @@
 // pass over the contexts.
 #include "findings/diagnosis.hpp"
 
+#include "blame/blame.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 #include "views/frame.hpp"
@@ -89,6 +90,19 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
+/// Time of the main thread that ran longest, without what lies in `left_out`.
+double elapsed(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out) {
+  const database::Contents& experiment = figures.experiment();
+  double longest = 0;
+  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
+    if (experiment.roles[role].name != "main") continue;
+    double here = seconds(figures.context(role, time, 0, true).max);
+    for (const ContextId context : left_out) here -= seconds(figures.context(role, time, context, true).max);
+    longest = std::max(longest, here);
+  }
+  return longest;
+}
+
 /// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
 /// only while they have a processor; so do all where processors lack: a thread loses its processor at some
 /// calls more often than elsewhere.
@@ -119,20 +133,20 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
   if (diagnosis.work.size() > kWorkListed) diagnosis.work.resize(kWorkListed);
 }
 
-/// Means over the culprits and over the other threads of a role.
+/// Means over the culprits and over the other threads of a role, of those that are compared
+/// (docs/algorithms.md 5.4).
 struct Means {
   double culprits = 0, others = 0, all = 0;
 };
 
-Means means_of(const database::Contents& experiment, const database::Suspect& suspect,
+Means means_of(std::span<const std::uint32_t> compared, const database::Suspect& suspect,
                const std::vector<double>& values) {
   Means means;
   std::vector<std::uint32_t> culprit_locations = suspect.locations;
   std::ranges::sort(culprit_locations);
   double culprits = 0;
   double others = 0;
-  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
-    if (experiment.locations[location].role != suspect.role) continue;
+  for (const std::uint32_t location : compared) {
     const bool culprit = std::ranges::binary_search(culprit_locations, location);
     (culprit ? means.culprits : means.others) += values[location];
     (culprit ? culprits : others) += 1;
@@ -182,6 +196,16 @@ void leave_out(const database::Contents& experiment, ContextId start_up, std::ui
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<std::uint32_t> of_role;
+  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+    if (experiment.locations[location].role == role) of_role.push_back(location);
+  }
+  const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
+  return time ? blame::compared_threads(of_role, figures.per_thread(0, *time, true)) : of_role;
+}
 
 std::vector<Blamed> find_blamed(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
@@ -244,43 +268,47 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   for (std::size_t location = 0; location < wall.size(); ++location) {
     work[location] = static_cast<double>(wall[location]) - static_cast<double>(idle[location]);
   }
-  const Means means = means_of(experiment, suspect, work);
+  const std::vector<std::uint32_t> compared = compared_threads(figures, suspect.role);
+  const Means means = means_of(compared, suspect, work);
   facts.only_here = means.others <= 0 && means.culprits > 0;
   if (means.others > 0) facts.more_work = means.culprits / means.others - 1;
 
   if (const std::optional<std::uint32_t> io = metric_named(experiment, "io");
       io && means.culprits > means.all) {
     const std::vector<std::uint64_t> in_io = figures.per_thread(suspect.scopes, *io, true);
-    const Means part = means_of(experiment, suspect, {in_io.begin(), in_io.end()});
+    const Means part = means_of(compared, suspect, {in_io.begin(), in_io.end()});
     facts.excess_io_share = std::clamp((part.culprits - part.all) / (means.culprits - means.all), 0.0, 1.0);
   }
   if (!cpu) return facts;
-  const Means outside = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *time));
-  const Means on_cpu = means_of(experiment, suspect, outside_waits(figures, suspect.scopes, *cpu));
+  const Means outside = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *time));
+  const Means on_cpu = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *cpu));
   const double excess = outside.culprits - outside.all;
-  facts.usual_cpu_share = cpu_share_of_work(figures, suspect.role);
+  if (const std::optional<WorkTime> usual = work_time(figures, suspect.role))
+    facts.usual_cpu_share = usual->cpu_share();
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;
 }
 
-std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role) {
+std::optional<WorkTime> work_time(const views::Figures& figures, std::uint32_t role) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
   if (!time || !cpu || experiment.contexts.empty()) return std::nullopt;
-  double wall = static_cast<double>(figures.context(role, *time, 0, true).sum);
-  double on_cpu = static_cast<double>(figures.context(role, *cpu, 0, true).sum);
+  WorkTime work{.wall_s = seconds(figures.context(role, *time, 0, true).sum),
+                .cpu_s = seconds(figures.context(role, *cpu, 0, true).sum)};
+  const std::vector<ContextId> start_up = views::mpi_start_up(experiment);  // it sleeps and reads
   for (ContextId context = 0; context < experiment.contexts.size();) {
-    if ((experiment.contexts[context].flags & database::kFrontier) == 0) {
+    if ((experiment.contexts[context].flags & database::kFrontier) == 0 &&
+        !std::ranges::binary_search(start_up, context)) {
       ++context;
       continue;
     }
-    wall -= static_cast<double>(figures.context(role, *time, context, true).sum);
-    on_cpu -= static_cast<double>(figures.context(role, *cpu, context, true).sum);
+    work.wall_s -= seconds(figures.context(role, *time, context, true).sum);
+    work.cpu_s -= seconds(figures.context(role, *cpu, context, true).sum);
     context = experiment.contexts[context].end;
   }
-  if (wall <= 0 || on_cpu < 0) return std::nullopt;
-  return std::min(on_cpu / wall, 1.0);
+  if (work.wall_s <= 0 || work.cpu_s < 0) return std::nullopt;
+  return work;
 }
 
 bool reads_or_writes(const SuspectFacts& facts) {
@@ -322,6 +350,7 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   if (without_startup) left_out = views::mpi_start_up(experiment);
   diagnosis.without_startup = without_startup;
   add_idleness(figures, *time, idleness, left_out, diagnosis);
+  diagnosis.elapsed_s = elapsed(figures, *time, left_out);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures, without_startup);
   return diagnosis;

@@ -3,6 +3,7 @@
 #include "database/database.hpp"
 #include "views/figures.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,10 @@ struct RoleIdleness {
   double total_s = 0, idle_s = 0;
   std::vector<IdleIn> where;  ///< most first
 };
+
+/// Locations of a role whose threads lived long enough to be compared with each other (docs/algorithms.md
+/// 5.4). Reads per-thread values.
+std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role);
 
 /// A suspect with what its threads did (docs/algorithms.md 5.4 to 5.6).
 struct SuspectFacts {
@@ -55,8 +60,14 @@ struct Work {
   double seconds = 0;
 };
 
-/// CPU time per wall time of a role's work outside waits; empty where either is unknown.
-std::optional<double> cpu_share_of_work(const views::Figures& figures, std::uint32_t role);
+/// What a role's threads take outside of communication, waits, MPI_Init and MPI_Finalize.
+struct WorkTime {
+  double wall_s = 0, cpu_s = 0;
+
+  [[nodiscard]] double cpu_share() const { return std::min(cpu_s / wall_s, 1.0); }
+};
+/// Empty where either is unknown or there is none.
+std::optional<WorkTime> work_time(const views::Figures& figures, std::uint32_t role);
 
 /// Whether a suspect's excess is mostly input and output.
 bool reads_or_writes(const SuspectFacts& facts);
@@ -71,6 +82,7 @@ database::Confidence confidence_of(const SuspectFacts& facts);
 /// What the report says, in figures.
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
+  double elapsed_s = 0;          ///< time of the main thread that ran longest
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize took is no part of any of it
   std::vector<RoleIdleness> roles;
   std::vector<IdleIn> where;   ///< over all roles, most first

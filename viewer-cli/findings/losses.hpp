@@ -14,6 +14,7 @@ struct Losses {
   std::uint64_t samples = 0, threads = 0;
   bool few_processors = false;  ///< the machine is a suspect, and not for slow processors
   double processors_s = 0;      ///< what those that could have worked lacked one then
+  double no_processor_s = 0;    ///< IdlenessParts::no_processor_s
   double total_s = 0;           ///< of the run
   double startup_s = 0;
   double io_s = 0;  ///< in calls that read and write, and waiting for ranks that are in them

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string_view>
 
 namespace culprit::viewer {
 namespace {
@@ -45,11 +46,49 @@ std::string who(const database::Contents& experiment, const MachineSuspect& susp
   return (place.ranks.size() == 1 ? of : "ranks ") + views::format_rank_list(place.ranks);
 }
 
+/// Sets of processors that threads of the suspect may run on, those that overlap as one: between sets no
+/// thread can move. One where they are not known, or not as many as the suspect has. All threads must be on
+/// one host.
+std::size_t sets_of_processors(const database::Contents& experiment, const MachineSuspect& suspect) {
+  std::vector<std::set<std::uint16_t>> sets;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    if (!std::ranges::binary_search(suspect.locations, thread.location)) continue;
+    if (thread.processors.empty()) return 1;
+    std::set<std::uint16_t> own;
+    thread.processors.each([&](std::uint16_t processor) { own.insert(processor); });
+    std::erase_if(sets, [&own](const std::set<std::uint16_t>& other) {
+      const bool apart = std::ranges::none_of(other, [&](std::uint16_t p) { return own.contains(p); });
+      if (!apart) own.insert(other.begin(), other.end());
+      return !apart;
+    });
+    sets.push_back(std::move(own));
+  }
+  const bool known =
+      std::ranges::all_of(sets, [&](const auto& set) { return set.size() == suspect.processors; });
+  return known ? sets.size() : 1;
+}
+
+/// What threads that are bound to separate sets of processors have.
+std::string sets_phrase(const MachineSuspect& suspect, const std::string& threads, std::size_t sets,
+                        std::size_t ranks) {
+  const std::string each = keep(counted(suspect.processors, "processor"));
+  const std::string wanted = ", and up to " + keep(thousandths(suspect.wanted)) + " threads want ";
+  if (sets == ranks)
+    return "each of " + threads + " has " + each + " of its own" + wanted +
+           (suspect.processors == 1 ? "it" : "one of them") + " at a time";
+  return threads + " are bound to " + keep(counted(sets, "separate set")) + " of " + each + wanted +
+         "one of a set at a time";
+}
+
 std::string cause(const database::Contents& experiment, const MachineSuspect& suspect) {
   const MachinePlace place = place_of(experiment, suspect);
   const std::string threads = who(experiment, suspect, place);
   const std::string where = hosts_phrase(place.hosts) + ", ";
   const bool one = suspect.locations.size() == 1;
+  const std::size_t sets = place.hosts.size() == 1 ? sets_of_processors(experiment, suspect) : 1;
+  const bool bound = suspect.kind == MachineKind::bound_together ||
+                     (suspect.kind == MachineKind::oversubscribed && !suspect.by_others);
+  if (sets > 1 && bound) return where + sets_phrase(suspect, threads, sets, place.ranks.size()) + '.';
   switch (suspect.kind) {
     case MachineKind::oversubscribed: {
       if (suspect.by_others) {
@@ -85,12 +124,16 @@ bool has_ranks(const database::Contents& experiment) {
   return experiment.run.ranks > 0;
 }
 
-std::string advice(const MachineSuspect& suspect, bool mpi) {
+std::string advice(const database::Contents& experiment, const MachineSuspect& suspect) {
+  const bool mpi = has_ranks(experiment);
   switch (suspect.kind) {
     case MachineKind::oversubscribed:
       if (suspect.by_others) return "Measure again where nothing else runs";
       return mpi ? "Start fewer ranks or threads per host" : "Start fewer threads";
     case MachineKind::bound_together:
+      if (sets_of_processors(experiment, suspect) > 1)
+        return "Bind each rank to as many processors as it has threads (for example mpirun --map-by "
+               "slot:PE=2)";
       return "Bind each rank to processors of its own (for example mpirun --bind-to core)";
     case MachineKind::quota:
       return mpi ? "Raise that limit, or start fewer ranks or threads"
@@ -117,6 +160,10 @@ SuspectTimes times_of(const database::Contents& experiment, const MachineSuspect
   return times;
 }
 
+bool are_words(std::string_view who) {
+  return who.starts_with("rank") || who.starts_with("thread") || who.starts_with("the ");
+}
+
 std::string effect(const database::Contents& experiment, const MachineSuspect& suspect, double idle_s,
                    bool unicode) {
   const auto time = [&](double seconds) { return keep(duration(seconds, unicode)); };
@@ -124,18 +171,36 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   const double explains_s = std::min(seconds_of(suspect.explains_ns), idle_s);
   const bool slow = suspect.kind == MachineKind::slow;
   const SuspectTimes times = times_of(experiment, suspect);
+  const bool one = suspect.locations.size() == 1;
+  std::string threads = who(experiment, suspect, place_of(experiment, suspect));
+  // A process that is no rank has its host's name.
+  if (are_words(threads)) threads = capitalized(std::move(threads));
   std::string text = slow ? "That is " + time(lost_s) + " too much"
-                          : "They were ready to run, without a processor, for at least " + time(lost_s);
-  if (!slow && times.work_s > 0)
-    text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) + " of their work";
+                          : threads + (one ? " was" : " were") +
+                                " ready to run, without a processor, for at least " + time(lost_s);
+  if (!slow && times.work_s > 0) {
+    text += ", " + keep(round_percent(std::min(1.0, lost_s / times.work_s))) +
+            (one ? " of its work" : " of their work");
+  }
   if (explains_s >= kNotableEffect * idle_s && explains_s > 0)
     text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
-  if (!slow && times.preempted_in_waits_s >= kNotableEffect * idle_s && times.preempted_in_waits_s > 0)
-    text += (has_ranks(experiment) ? ". In MPI calls and waits they lacked one for another "
-                                   : ". In waits they lacked one for another ") +
-            time(times.preempted_in_waits_s) +
-            (has_ranks(experiment) ? ", and may have noticed messages late" : "");
+  if (!slow && times.preempted_in_waits_s >= kNotableEffect * idle_s && times.preempted_in_waits_s > 0) {
+    const bool mpi = has_ranks(experiment);
+    text += std::string(mpi ? ". In MPI calls and waits " : ". In waits ") + (one ? "it" : "they") +
+            " lacked one for another " + time(times.preempted_in_waits_s) +
+            (mpi ? ", and may have noticed messages late" : "");
+  }
   return text + '.';
+}
+
+std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
+  const bool mpi = has_ranks(experiment);
+  return "The machine is the first suspect: " + std::string(mpi ? "in MPI calls and waits" : "in waits") +
+         " threads were ready to run, without a processor, for " + keep(duration(seconds, unicode)) +
+         ": others that wait, or other programs, used it. " +
+         (mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
+              : "Start fewer threads") +
+         ", before you change code.";
 }
 
 }  // namespace
@@ -165,14 +230,16 @@ std::string machine_kind(MachineKind kind) {
   return "slow";
 }
 
-std::vector<std::string> machine_phrases(const database::Contents& experiment, double idle_s, bool unicode) {
+std::vector<std::string> machine_phrases(const database::Contents& experiment, const Verdict& verdict,
+                                         double idle_s, bool unicode) {
   std::vector<std::string> phrases;
   for (const MachineSuspect& suspect : experiment.machine().suspects) {
     phrases.push_back((phrases.empty() ? "The machine is the first suspect: " : "The machine, too: ") +
                       cause(experiment, suspect) + ' ' + effect(experiment, suspect, idle_s, unicode) + ' ' +
-                      advice(suspect, has_ranks(experiment)) +
-                      (phrases.empty() ? " before you change code." : "."));
+                      advice(experiment, suspect) + (phrases.empty() ? " before you change code." : "."));
   }
+  if (phrases.empty() && verdict.kind == VerdictKind::starved)
+    phrases.push_back(starved_waits_phrase(experiment, verdict.losses.no_processor_s, unicode));
   return phrases;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/verdict.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,10 @@ MachinePlace place_of(const database::Contents& experiment, const database::Mach
 std::string machine_kind(database::MachineKind kind);
 
 /// What the machine did to the run, why, and what to do about it, a paragraph for each suspect; what it
-/// explains, of `idle_s` seconds of idleness.
-std::vector<std::string> machine_phrases(const database::Contents& experiment, double idle_s, bool unicode);
+/// explains, of `idle_s` seconds of idleness. Without suspects, of a run that is starved (docs/diagnosis.md):
+/// how long threads waited without a processor.
+std::vector<std::string> machine_phrases(const database::Contents& experiment, const Verdict& verdict,
+                                         double idle_s, bool unicode);
 
 /// Of a role's time outside waits without CPU time, the part in which its threads were ready to run
 /// (docs/algorithms.md 5.6); the rest they slept. Empty where that is not known.

@@ -223,7 +223,8 @@ struct NamedCause {
   double caused_s;
 };
 
-/// `assemble at a.c:12 (serial)`, `the loop at a.c:12 in sweep`, `MPI_Recv for smooth at b.c:7 (rank 3)`.
+/// Empty where no code can be named. `assemble at a.c:12 (serial)`, `the loop at a.c:12 in sweep`, `MPI_Recv
+/// for smooth at b.c:7 (rank 3)`.
 std::string name_of_cause(const views::Figures& figures, const ThreadCause& cause, std::size_t width,
                           bool unicode) {
   const database::Contents& experiment = figures.experiment();
@@ -233,8 +234,11 @@ std::string name_of_cause(const views::Figures& figures, const ThreadCause& caus
     return name + " for " + name_of(experiment, suspect_names(experiment, width, unicode), *cause.awaits) +
            " (" + threads_phrase(experiment, cause.awaits->locations) + ')';
   }
+  const database::ContextKind kind = experiment.contexts[cause.context].kind;
+  if (kind == ContextKind::root || kind == ContextKind::thread_root) return {};
   const bool loop = cause.loop != database::kNone;
   std::string name = scope_phrase(experiment, loop ? cause.loop : cause.context, true, width, unicode);
+  if (name.starts_with("<unknown")) return "code without a name";
   if (loop) return name + " (uneven iterations)";
   return cause.serial ? name + " (serial)" : name;
 }
@@ -256,11 +260,12 @@ std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector
   return named;
 }
 
-/// `the main thread is in`, `main threads are in`, `gomp_thread_start threads are in`.
-std::string who_is_in(const database::Contents& experiment, std::uint32_t role) {
-  if (experiment.roles[role].threads == 1 && experiment.roles[role].name == "main")
-    return "the main thread is in ";
-  return role_phrase(experiment, role) + " are in ";
+/// `the main thread is in solve`, `main threads are in solve`; `main threads work`, where no code has a name.
+std::string who_is_in(const database::Contents& experiment, const NamedCause& cause) {
+  const bool lone = experiment.roles[cause.role].threads == 1 && experiment.roles[cause.role].name == "main";
+  const std::string who = lone ? "the main thread" : role_phrase(experiment, cause.role);
+  if (cause.name.empty()) return who + (lone ? " works" : " work");
+  return who + (lone ? " is in " : " are in ") + cause.name;
 }
 
 std::string part(double part_s, double whole_s) {
@@ -331,7 +336,7 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     for (const NamedCause& cause : by_name(figures, list, width, unicode)) {
       if (parts.size() == kNamed || (!parts.empty() && cause.caused_s < kGoodPart * whole_s)) break;
       parts.push_back(part(cause.caused_s, whole_s) + (parts.empty() ? " of that" : "") + " while " +
-                      who_is_in(experiment, cause.role) + cause.name);
+                      who_is_in(experiment, cause));
     }
     return enumerate(parts);
   };

@@ -3,6 +3,7 @@
 #include "findings/verdict.hpp"
 
 #include "findings/causes.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
@@ -26,6 +27,10 @@ constexpr std::uint64_t kFewSamples = 20;
 /// Of the run without start-up: what is little to lose. Of the run: start-up that is worth a verdict; short
 /// runs of what runs for hours have some.
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
+/// Of the run, without a processor: whatever else it waits for, it cannot go on.
+constexpr double kMostlyStarved = 0.5;
+/// Of the run: other waiting that is worth a clause.
+constexpr double kNotable = 0.01;
 
 /// The words for each kind.
 class VerdictWords {
@@ -65,7 +70,7 @@ class VerdictWords {
                share(losses_.intermittent_s) + " of the time." + dearest();
       case VerdictKind::messages:
         return "Communication: ranks wait " + share(losses_.messages_s) + " of the time" + where() +
-               " and none is consistently slower than the others.";
+               " and none is consistently slower than the others" + other_waiting() + '.';
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
@@ -88,8 +93,10 @@ class VerdictWords {
 
   [[nodiscard]] std::string healthy() const {
     const double waiting_s = diagnosis_.idle_s;
-    if (waiting_s <= 0) return "Healthy: no waiting was seen.";
-    return "Healthy: " + share(losses_.total_s - waiting_s) + " of the time is work, " + share(waiting_s) +
+    const std::string healthy =
+        experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy until it was cut short: ";
+    if (waiting_s <= 0) return healthy + "no waiting was seen.";
+    return healthy + share(losses_.total_s - waiting_s) + " of the time is work, " + share(waiting_s) +
            " waiting.";
   }
 
@@ -98,6 +105,10 @@ class VerdictWords {
     for (const database::MachineSuspect& suspect : experiment_.machine().suspects) {
       if (suspect.kind != database::MachineKind::slow)
         who.insert(who.end(), suspect.locations.begin(), suspect.locations.end());
+    }
+    if (who.empty()) {
+      return "threads had none for " + share(losses_.no_processor_s) +
+             " of the time, while they waited for no late rank.";
     }
     std::ranges::sort(who);
     who.erase(std::unique(who.begin(), who.end()), who.end());
@@ -121,6 +132,12 @@ class VerdictWords {
       return " Most of it comes from " + scope_phrase(experiment_, common->context, true, width_, unicode_) +
              '.';
     return {};
+  }
+
+  /// For late ranks, other threads or start-up.
+  [[nodiscard]] std::string other_waiting() const {
+    const double others_s = diagnosis_.idle_s - losses_.messages_s;
+    return others_s < kNotable * losses_.total_s ? "" : "; other waiting takes " + share(others_s);
   }
 
   [[nodiscard]] std::string where() const {
@@ -185,6 +202,8 @@ VerdictKind decide(const Losses& losses) {
   const bool little = lost_s < kLittle * (losses.total_s - losses.startup_s);
   if (losses.few_processors && (!little || losses.processors_s >= kLittle * losses.total_s))
     return VerdictKind::starved;
+  if (losses.processors_s + losses.no_processor_s >= kMostlyStarved * losses.total_s)
+    return VerdictKind::starved;
   const std::array<std::pair<double, VerdictKind>, 7> kinds = {{
       {losses.io_s, VerdictKind::io},
       {losses.serial_s, VerdictKind::serial},
@@ -202,7 +221,8 @@ VerdictKind decide(const Losses& losses) {
 
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode) {
-  const MeasuredLosses measured = measure_losses(figures, diagnosis);
+  MeasuredLosses measured = measure_losses(figures, diagnosis);
+  measured.losses.no_processor_s = divide_idleness(figures, diagnosis, measured.losses).no_processor_s;
   const VerdictKind kind = decide(measured.losses);
   std::string threads;
   if (kind == VerdictKind::threads_idle) {

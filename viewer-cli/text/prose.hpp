@@ -17,6 +17,9 @@ std::string keep(std::string_view text);
 /// The same text for those who break lines themselves: all spaces are spaces.
 std::string unwrapped(std::string_view text);
 
+/// As a sentence begins.
+std::string capitalized(std::string text);
+
 /// The words of a command as one types them in a shell.
 std::string shell_line(const std::vector<std::string>& words);
 

@@ -25,7 +25,8 @@ namespace culprit::merge {
 namespace {
 
 void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
-                   const RoleTotals& totals, WorkByThread& work, const blame::Options& options) {
+                   const RoleTotals& totals, std::span<const std::uint64_t> lived, WorkByThread& work,
+                   const blame::Options& options) {
   const blame::RoleView view{.threads = experiment.roles[role].threads,
                              .time = totals.time,
                              .idleness = totals.idleness,
@@ -39,6 +40,7 @@ void diagnose_role(database::Experiment& experiment, std::span<const std::uint32
   for (std::uint32_t l = 0; l < roles.size(); ++l) {
     if (roles[l] == role) locations.push_back(l);
   }
+  locations = blame::compared_threads(locations, lived);
   std::vector<std::uint64_t> of_role;
   const blame::WorkOf work_in_role = [&](const blame::Ranges& of,
                                          const blame::Ranges& within) -> std::span<const std::uint64_t> {
@@ -60,8 +62,10 @@ void diagnose(WorkByThread& work, database::Experiment& experiment, std::span<co
   blame::Options measured = options;
   if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
   work.run([&] {
+    const std::vector<std::uint64_t> lived =
+        work.time({{.first = 0, .end = static_cast<database::ContextId>(experiment.contexts.size())}});
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
-      diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
+      diagnose_role(experiment, roles, role, summaries.roles[role], lived, work, measured);
   });
   std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
 }

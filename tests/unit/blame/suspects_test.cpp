@@ -249,9 +249,36 @@ TEST_CASE("one thread, no blame or wrong sizes: no suspects") {
   alone.spend(p.wait, {5}, true);
   CHECK(suspects_of(p, alone).empty());
   RoleFixture two(p.tree.contexts(), 2);
-  const std::vector<std::uint32_t> too_few = {0};
-  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), {0, too_few}, two.view(), {}, two.work(), {}),
+  const std::vector<std::uint32_t> too_many = {0, 1, 2};
+  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), {0, too_many}, two.view(), {}, two.work(), {}),
                   std::invalid_argument);
+}
+
+TEST_CASE("threads that lived less than half as long as the longest accuse no other") {
+  const std::vector<std::uint64_t> lived = {1000, 0, 100, 50, 7, 49};
+  CHECK(compared_threads(Numbers{2, 3, 5}, lived) == Numbers{2, 3});
+  CHECK(compared_threads(Numbers{1}, lived) == Numbers{1});
+
+  Program p;
+  RoleFixture role(p.tree.contexts(), 4);
+  role.spend(p.f_line, {1000, 1000, 20, 10});
+  role.spend(p.wait, {100, 100, 5, 5}, true);
+  const std::vector<BlameRow> blame = {{p.loop, 210, 0, 0}};
+  const std::vector<std::uint32_t> longest = {0, 1};
+  const WorkOf every = role.work();
+  const WorkOf of_longest = [&](const Ranges& of, const Ranges& within) {
+    return every(of, within).first(longest.size());
+  };
+  CHECK_FALSE(suspects_of(p, role).empty());
+  CHECK(find_suspects(p.tree.contexts(), {0, longest}, role.view(), blame, of_longest, {}).empty());
+  const std::vector<std::uint32_t> alone = {0};
+  CHECK(find_suspects(p.tree.contexts(), {0, alone}, role.view(), blame, of_longest, {}).empty());
+  role.spend(p.g_line, 1, 300);
+  const auto suspects = find_suspects(p.tree.contexts(), {0, longest}, role.view(), blame, of_longest, {});
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].locations == Numbers{1});
+  CHECK(suspects[0].excess_ns == 150);
+  CHECK(suspects[0].save_balanced_ns == 105);  // of two threads, not of four
 }
 
 TEST_CASE("a suspect is code of the user, not what a run-time library does for it or around it") {

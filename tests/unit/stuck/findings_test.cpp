@@ -285,6 +285,22 @@ TEST_CASE("of a job that is over, only waits of some length count") {
   CHECK_FALSE(find(picture, nullptr, {}).stuck());
 }
 
+TEST_CASE("a job that a rank aborted is not stuck, but for a deadlock before") {
+  Picture picture = job(3);
+  picture.over = true;
+  picture.processes[2].life = Life::died;
+  picture.processes[2].aborted = true;
+  collective(picture, 0, "MPI_Barrier");
+  const Findings aborted = find(picture, nullptr, {});
+  CHECK(aborted.problems.empty());
+  CHECK(aborted.aborted == List{2});
+  CHECK(aborted.verdict == "Aborted: rank 2 ended the job (MPI_Abort, abort or an uncaught exception)");
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
+  CHECK(find(picture, nullptr, {}).verdict == "Stuck: a deadlock of ranks 0, 1");
+  picture.processes[2].aborted = false;
+  CHECK(find(picture, nullptr, {}).verdict == "Stuck: rank 2 does not move");
+}
+
 TEST_CASE("a long chain is judged in one pass") {
   constexpr std::int32_t kRanks = 50'000;
   Picture picture = job(kRanks);

@@ -61,7 +61,8 @@ class StartPage {
     }
     page_.say(findings_.verdict.text, width_, 0, Tone::strong);
     page_.say("", width_);
-    for (const std::string& phrase : machine_phrases(experiment_, diagnosis_.idle_s, workspace_.unicode()))
+    for (const std::string& phrase :
+         machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode()))
       page_.say(phrase, width_, 0, Tone::warning);
     std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
                        keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) +
@@ -134,15 +135,14 @@ class StartPage {
     } else if (listed == 0) {
       page_.say(std::exchange(told_that_delays_move_, true)
                     ? none_slower_phrase(experiment_, blamed.role) + " either."
-                    : unexplained_phrase(experiment_, blamed.role, ""),
+                    : unexplained_phrase(all, blamed.role, ""),
                 width_, 4, Tone::dim);
     }
-    if (listed > 0) worth(blamed, saved);
+    if (listed > 0) worth(saved);
   }
 
-  void worth(const Blamed& blamed, double saved) {
-    const RoleIdleness& role = diagnosis_.roles[blamed.role];
-    const double run_s = role.threads > 0 ? role.total_s / static_cast<double>(role.threads) : 0;
+  void worth(double saved) {
+    const double run_s = diagnosis_.elapsed_s;
     if (run_s <= 0 || saved <= 0) return;
     page_.say("Balanced, the run would take about " + keep(round_percent(saved / run_s)) + " less time.",
               width_, 4, Tone::dim);

@@ -1,4 +1,5 @@
 // The report's words, in the situations that it must read well for.
+#include "findings/diagnosis.hpp"
 #include "findings/machine.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
@@ -18,7 +19,9 @@ using views::testing::WorkersSample;
 
 /// A program of one procedure that works, and in MPI ranks then waits in a barrier.
 struct SimpleSample {
-  SimpleSample(std::uint32_t ranks, std::uint64_t work_s, std::uint64_t wait_s, bool mpi)
+  /// Ranks but the first live `shorter` times as short.
+  SimpleSample(std::uint32_t ranks, std::uint64_t work_s, std::uint64_t wait_s, bool mpi,
+               std::uint64_t shorter = 1)
       : sample({"REALTIME", "idleness", "CPU"}) {
     const std::uint32_t role = sample.add_role("main");
     const std::uint8_t wait = database::kFrontier | database::kInWait;
@@ -31,10 +34,11 @@ struct SimpleSample {
         sample.add(barrier, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       sample.add_location(mpi ? static_cast<std::int32_t>(rank) : -1, 0, role);
-      sample.set(line, 0, rank, work_s * kSecond);
-      sample.set(line, 2, rank, work_s * kSecond);
-      sample.set(inside, 0, rank, wait_s * kSecond);
-      sample.set(inside, 1, rank, wait_s * kSecond);
+      const std::uint64_t second = rank == 0 ? kSecond : kSecond / shorter;
+      sample.set(line, 0, rank, work_s * second);
+      sample.set(line, 2, rank, work_s * second);
+      sample.set(inside, 0, rank, wait_s * second);
+      sample.set(inside, 1, rank, wait_s * second);
     }
     sample.finish();
     sample.build().quality.samples = 1000;
@@ -399,6 +403,32 @@ TEST_CASE("That no rank waited is said where all were measured, and their time l
   CHECK(run(one.sample, {"causes"}) == "The run has one rank, which has no other to wait for.\n");
 }
 
+TEST_CASE("Threads that lived briefly are not compared, nor do they shorten the run") {
+  const SimpleSample brief(3, 5, 3, false, 100);
+  CHECK(holds(flowing(run(brief.sample, {})),
+              "Most of these threads lived less than half as long as the longest, and are not compared."));
+  const views::Figures figures(brief.sample);
+  CHECK(compared_threads(figures, 0) == std::vector<std::uint32_t>{0});
+  CHECK(diagnose(figures).elapsed_s == Approx(8));
+}
+
+TEST_CASE("Waiting without a processor is unexplained for that reason") {
+  SimpleSample starved(4, 3, 2, true);
+  for (std::uint32_t location = 0; location < 4; ++location) {
+    starved.sample.build().machine.threads.push_back(
+        {.location = location, .runnable_ns = 2 * kSecond, .lived_ns = 5 * kSecond, .idle_ns = 2 * kSecond});
+  }
+  CHECK(holds(flowing(run(starved.sample, {})),
+              "8.00 s remain unexplained; about 8.00 s of them are waited without a processor, for which no "
+              "code is to blame."));
+}
+
+TEST_CASE("A run that was cut short was healthy until then") {
+  SimpleSample aborted(2, 5, 0, true);
+  aborted.sample.build().quality.cut_short = 1;
+  CHECK(run(aborted.sample, {}).starts_with("Healthy until it was cut short: no waiting was seen."));
+}
+
 TEST_CASE("The machine is named before any code") {
   using database::MachineKind;
   SimpleSample waiting(4, 3, 2, true);
@@ -412,7 +442,8 @@ TEST_CASE("The machine is named before any code") {
   for (std::uint32_t location = 0; location < 4; ++location)
     waiting.sample.build().machine.threads.push_back({.location = location, .work_ns = 3 * kSecond});
   const std::string effect =
-      " They were ready to run, without a processor, for at least 6.00 s, 50 % of their work; this explains "
+      " Ranks 0-3 were ready to run, without a processor, for at least 6.00 s, 50 % of their work; this "
+      "explains "
       "at most 5.00 s of the 8.00 s of waiting. ";
   const std::string rest = " before you change code.  40.0 % of the run is waiting";
   const auto starts = [&](const std::string& text, const std::string& cause, const std::string& advice) {
@@ -430,6 +461,20 @@ TEST_CASE("The machine is named before any code") {
   starts(report_of({.kind = MachineKind::bound_together, .processors = 1, .free = 2500}),
          "ranks 0-3 are bound to the same 1 processor, while 2.5 processors were idle.",
          "Bind each rank to processors of its own (for example mpirun --bind-to core)");
+  std::vector<database::ScheduledThread>& threads = waiting.sample.build().machine.threads;
+  for (database::ScheduledThread& thread : threads)
+    thread.processors.add(static_cast<std::uint16_t>(thread.location / 2));
+  starts(report_of({.kind = MachineKind::oversubscribed, .processors = 1, .wanted = 2000}),
+         "ranks 0-3 are bound to 2 separate sets of 1 processor, and up to 2 threads want one of a set at a "
+         "time.",
+         "Start fewer ranks or threads per host");
+  for (database::ScheduledThread& thread : threads) {
+    thread.processors = {};
+    thread.processors.add(static_cast<std::uint16_t>(thread.location));
+  }
+  starts(report_of({.kind = MachineKind::bound_together, .processors = 1, .wanted = 1800, .free = 2500}),
+         "each of ranks 0-3 has 1 processor of its own, and up to 1.8 threads want it at a time.",
+         "Bind each rank to as many processors as it has threads (for example mpirun --map-by slot:PE=2)");
   starts(report_of({.kind = MachineKind::quota, .quota = 1500}),
          "a control group's limit of 1.5 processors stops ranks 0-3.",
          "Raise that limit, or start fewer ranks or threads");

@@ -72,8 +72,13 @@ TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
   stuck::Picture over = job(2);
   over.over = true;
   CHECK(text(over, deadlock(2)).starts_with("Stuck: a deadlock of ranks 0, 1, when the job ended.\n"));
-  CHECK(text(job(0), {.problems = {}, .waiting = {}, .moving = {}, .verdict = "Not stuck"}) ==
-        "Not stuck.\n");
+  stuck::Findings none;
+  none.verdict = "Not stuck";
+  CHECK(text(job(0), none) == "Not stuck.\n");
+  CHECK(text(over, none) == "Not stuck, when the job ended.\n");
+  none.aborted = {0};
+  none.verdict = "Aborted: rank 0 ended the job";
+  CHECK(text(over, none) == "Aborted: rank 0 ended the job.\n");
 }
 
 TEST_CASE("Of many threads those in one place share a row") {

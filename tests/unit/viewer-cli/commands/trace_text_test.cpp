@@ -155,7 +155,7 @@ TEST_CASE("critical-path: its length, what of it is more than on an average rank
   const TracedSample traced;
   CHECK(run(traced.sample, {"critical-path"}) ==
         R"(The critical path is 990 s long, from MPI_Init to MPI_Finalize; 11.1 % of it in MPI calls. 150 s
-(15.2 %) are above the average of all ranks: balancing its code could save that much.
+(15.2 %) are above the average of all ranks; balancing all code would save 120 s at most.
 
 700.0 s  70.7 %, 150 s above average, on rank 3 71 %, rank 7 29 %
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90

@@ -71,6 +71,15 @@ TEST_CASE("A run that loses little is healthy, though the machine explains that"
   CHECK(decide(losses) == VerdictKind::starved);
 }
 
+TEST_CASE("A run that lacks processors for most of its time is starved, though it lacks them in waits") {
+  Losses losses = nothing_lost();
+  losses.messages_s = 390;
+  losses.no_processor_s = 199;
+  CHECK(decide(losses) == VerdictKind::messages);
+  losses.processors_s = 1;
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
 TEST_CASE("Many small losses are not healthy") {
   Losses losses = nothing_lost();
   losses.io_s = losses.messages_s = 15;
