@@ -4,6 +4,8 @@
 // look-up per call; ./dev bench calls measures it.
 #include "runtime/recording/call_counts.hpp"
 
+#include "runtime/state/process.hpp"
+
 namespace culprit::runtime {
 namespace {
 
