@@ -73,7 +73,7 @@ class MarkedSolver(harness.Workspace):
         self.assertLess(found["regions"][0]["load_balance"], 0.9)
         text = self.text("efficiency")
         self.assertRegex(text, rf"The {self.iterations} iterations that the program marked, each by itself")
-        self.assertRegex(text, r"parallel load balance communication region .* sweep")
+        self.assertRegex(text, r"parallel load balance communication time region .* sweep")
 
     def check_procedures(self, exchange):
         found = self.viewer("variation", "--procedure", exchange)
