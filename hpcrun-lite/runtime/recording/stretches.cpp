@@ -2,7 +2,8 @@
 // (docs/algorithms.md 5.7), so that samples only divide what is known exactly. The sampling clock counts,
 // which stands still while sampling is stopped. Cost: some 100 ns a call, most of it for the call path and
 // the clock (docs/figures.md), and more where a call path leads through code without call-frame information;
-// where that is more than a part in kShare of the time, some calls in many are followed.
+// of a thread that calls more often than kMostOften, or whose calls take more than a part in kShare of its
+// time, some calls in many are followed.
 #include "runtime/recording/stretches.hpp"
 
 #include "runtime/recording/recording.hpp"
@@ -20,8 +21,11 @@ using measurement::NodeIndex;
 /// so much already.
 constexpr std::uint32_t kJudged = 4096, kFewTimed = 8;
 constexpr std::uint64_t kMuch = 2'000'000;  // ns
-/// Following calls may take one part in this many of the time: 30 000 calls of 100 ns per second.
-constexpr std::uint64_t kShare = 333;
+/// At that rate, in calls per second, following them takes 0.3 % of the time, if it takes 100 ns each.
+constexpr std::uint64_t kMostOften = 30'000;
+/// And one part in this many of the time, as far as a few that are timed can tell: these take longer than
+/// most, and some were interrupted.
+constexpr std::uint64_t kShare = 100;
 /// Calls that are not followed then: at least kPauses times those that were, at most kLongestPause times.
 constexpr std::uint64_t kPauses = 16, kLongestPause = 4096;
 
@@ -50,7 +54,8 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
   const std::uint64_t cost = cost_of(stretches);
   const std::uint64_t passed = time - std::min(stretches.judged_since_ns, time);
   judge_anew(stretches, time);
-  if (cost * kShare <= passed) return 0;
+  const bool too_often = passed < kSecond * judged / kMostOften;
+  if (!too_often && cost * kShare <= passed) return 0;
   return judged * static_cast<std::uint32_t>(
                       std::clamp(cost * kShare / std::max(passed, std::uint64_t{1}), kPauses, kLongestPause));
 }
