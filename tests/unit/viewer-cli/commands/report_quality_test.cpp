@@ -1,0 +1,89 @@
+// What the report says of gaps in the measurement behind it.
+#include "viewer-cli/run.hpp"
+#include "views/solver_sample.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace culprit::viewer::testing {
+
+using views::testing::SolverSample;
+
+TEST_CASE("What makes the figures less than complete is noted") {
+  SolverSample solver;
+  database::Quality& quality = solver.sample.build().quality;
+  quality.partial = 64'000;
+  quality.partial_ns = 320 * kSecond;
+  quality.dropped = 12;
+  quality.cut_short = 1;
+  quality.unreadable = 2;
+  quality.slowed = 3;
+  quality.most_halvings = 2;
+  quality.full = 5;
+  const std::string text = run(solver.sample, {});
+  INFO(text);
+  CHECK(text.find("64 000 partial unwinds (4.0 %)") != std::string::npos);
+  CHECK(text.find("Note: 1 process was cut short") != std::string::npos);
+  CHECK(text.find("Note: 2 measurement files could not be read and are missing") != std::string::npos);
+  CHECK(text.find("Note: 12 samples could not be recorded") != std::string::npos);
+  CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
+  CHECK(text.find("Note: sampling cost more than it may") != std::string::npos);
+  CHECK(text.find("at times at 1/4 of the rate") != std::string::npos);
+  CHECK(text.find("Note: 5 samples found no memory for their call path") != std::string::npos);
+  CHECK(text.find("no names") == std::string::npos);
+}
+
+TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
+  SolverSample solver;
+  solver.sample.build().quality.clock_violations = 5;
+  CHECK(run(solver.sample, {}).find("On one host this happens") != std::string::npos);
+  CHECK(run(solver.sample, {}).find("clocks of the hosts") == std::string::npos);
+  solver.sample.build().run.hosts = {"node1", "node2"};
+  CHECK(run(solver.sample, {}).find("On one host") == std::string::npos);
+  CHECK(run(solver.sample, {}).find("clocks of the hosts") != std::string::npos);
+}
+
+TEST_CASE("What found no partner in the time lines is counted by kind") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = 8;
+  trace.stopped = 1;
+  trace.unmatched = {.sends = 1, .receives = 5, .strangers = 3};
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find(
+            "9operationsinthetracesfoundnopartner(1send,5receivesand3operationswithunrecordedprocesses)") !=
+        std::string::npos);
+  const nlohmann::json quality =
+      nlohmann::json::parse(run(solver.sample, {"report", "--format", "json"}))["quality"];
+  CHECK(quality["traces_stopped"] == 1);
+  CHECK(quality["unmatched"]["sends"] == 1);
+  CHECK(quality["unmatched"]["receives"] == 5);
+  CHECK(quality["unmatched"]["collectives"] == 0);
+  CHECK(quality["unmatched"]["with_unrecorded_processes"] == 3);
+}
+
+TEST_CASE("A program that was rebuilt or deleted before merging is reported, with what to do") {
+  SolverSample solver;
+  std::vector<database::ModuleInfo>& modules = solver.sample.build().modules;
+  modules.push_back({.path = "/home/me/libsmall.so",
+                     .build_id = "",
+                     .samples = 3,
+                     .notes = {"cannot be read: No such file"}});
+  modules.push_back({.path = "/home/me/app",
+                     .build_id = "",
+                     .samples = 70,
+                     .notes = {"changed since it was measured: its build-id differs"}});
+  modules.push_back(
+      {.path = "/lib/libc.so", .build_id = "", .samples = 9, .notes = {"no debug information"}});
+  std::string text;
+  for (const char c : run(solver.sample, {}))
+    if (c != '\n' && c != ' ') text += c;
+  INFO(text);
+  CHECK(text.find("Note:nonamesfortheproceduresof/home/me/app(changedsinceitwasmeasured:itsbuild-iddiffers),"
+                  "/home/me/libsmall.so(cannotberead:Nosuchfile).Mergeagainwhere") != std::string::npos);
+}
+
+}  // namespace culprit::viewer::testing
