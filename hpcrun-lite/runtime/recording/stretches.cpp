@@ -53,9 +53,10 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
   const std::uint32_t judged = stretches.judged;
   const std::uint64_t cost = cost_of(stretches);
   const std::uint64_t passed = time - std::min(stretches.judged_since_ns, time);
-  judge_anew(stretches, time);
   const bool too_often = passed < kSecond * judged / kMostOften;
-  if (!too_often && cost * kShare <= passed) return 0;
+  const bool pauses = too_often || cost * kShare > passed;
+  judge_anew(stretches, pauses ? 0 : time);
+  if (!pauses) return 0;
   return judged * static_cast<std::uint32_t>(
                       std::clamp(cost * kShare / std::max(passed, std::uint64_t{1}), kPauses, kLongestPause));
 }
@@ -75,7 +76,6 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
 void begin_gap(Thread* thread, NodeIndex call, std::uint64_t exit_ns) {
   Stretches& stretches = thread->stretches;
   if (const std::uint32_t pause = pause_after(stretches, exit_ns); pause != 0) {
-    judge_anew(stretches, 0);
     culprit_rt_thread.pause = pause;
     forget_stretch(thread);
     return;
