@@ -15,6 +15,8 @@ enum class RecordKind : std::uint8_t {
   reading,      ///< at `exit_ns`: how much of an event besides REALTIME was counted since its reading before
   thread_wait,  ///< a wait for other threads of the process, outside of MPI calls
   short_waits,  ///< how many such waits were too short for a record of their own, and took `value` ns in all
+  marked_region,    ///< a region that the program marks, which ended at `node`
+  parallel_region,  ///< a parallel region of OpenMP, likewise
 };
 
 /// One entry of a thread's time line. Records come in the order of `exit_ns`. Times are CLOCK_MONOTONIC of

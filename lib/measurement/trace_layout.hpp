@@ -91,6 +91,9 @@ inline constexpr unsigned kSampleWeight = 32;
 inline constexpr unsigned kReading = 64;
 /// A wait of a thread that is many short ones: with a count, and without a kind.
 inline constexpr unsigned kShortWaits = 32;
+/// A region in place of a wait: with a node, and in place of a kind, whether it is a parallel one.
+inline constexpr unsigned kRegion = 64;
+inline constexpr unsigned kParallelRegion = 68;
 inline constexpr unsigned kCallNode = 4;
 inline constexpr unsigned kCallOperations = 8;
 inline constexpr unsigned kCallAny = 16;

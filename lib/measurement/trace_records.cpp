@@ -157,11 +157,17 @@ std::uint64_t ThreadRecords::duration() {
 
 void ThreadRecords::read_wait(unsigned lead, Record& record) {
   const auto kind = static_cast<WaitKind>(lead >> kSampleWaitShift);
+  std::uint32_t node = 0;
   if (lead == kShortWaits) {
     record.kind = RecordKind::short_waits;
     record.count = number();
     record.value = varint();
     record.enter_ns = state_.time;
+  } else if (lead == kRegion || lead == kParallelRegion) {
+    const std::uint64_t ns = duration();
+    record.kind = lead == kRegion ? RecordKind::marked_region : RecordKind::parallel_region;
+    record.enter_ns = state_.time - ns;
+    node = node_of(number());
   } else if (kind >= WaitKind::omp_barrier && kind <= WaitKind::join) {
     const std::uint64_t ns = duration();
     record.kind = RecordKind::thread_wait;
@@ -170,10 +176,10 @@ void ThreadRecords::read_wait(unsigned lead, Record& record) {
     fail("holds no record where one begins");
   }
   check_end();
-  record.wait = lead == kShortWaits ? 0 : static_cast<std::uint8_t>(kind);
+  record.wait = record.kind == RecordKind::thread_wait ? static_cast<std::uint8_t>(kind) : 0;
   record.any = false;
   record.exit_ns = state_.time;
-  record.node = 0;
+  record.node = node;
   record.operations.clear();
 }
 

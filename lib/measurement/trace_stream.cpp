@@ -211,14 +211,26 @@ bool TraceStream::reading(std::uint64_t time_ns, std::size_t event, std::uint64_
   return true;
 }
 
-bool TraceStream::thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept {
-  if (!make_room(kLargestSample, begin_ns, true)) return false;
+void TraceStream::put_span(unsigned lead, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept {
   end_ns = std::max(end_ns, state_.time);
-  *at_++ =
-      static_cast<unsigned char>(trace::kThreadWait | static_cast<unsigned>(kind) << trace::kSampleWaitShift);
+  *at_++ = static_cast<unsigned char>(lead);
   at_ = put(at_, end_ns - state_.time);
   at_ = put(at_, end_ns - std::min(begin_ns, end_ns));
   state_.time = end_ns;
+}
+
+bool TraceStream::thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept {
+  if (!make_room(kLargestSample, begin_ns, true)) return false;
+  put_span(trace::kThreadWait | static_cast<unsigned>(kind) << trace::kSampleWaitShift, begin_ns, end_ns);
+  publish();
+  return true;
+}
+
+bool TraceStream::region(std::uint64_t begin_ns, std::uint64_t end_ns, NodeIndex node,
+                         bool parallel) noexcept {
+  if (!make_room(kLargestSample, begin_ns, true)) return false;
+  put_span(trace::kThreadWait | (parallel ? trace::kParallelRegion : trace::kRegion), begin_ns, end_ns);
+  at_ = put(at_, node);
   publish();
   return true;
 }

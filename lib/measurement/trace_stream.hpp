@@ -31,6 +31,9 @@ class TraceStream {
   /// [handler] Adds that `count` such waits were too short for that since the last time, `ns` in all.
   bool short_waits(std::uint64_t time_ns, std::uint32_t count, std::uint64_t ns) noexcept;
 
+  /// Adds a region that ends at `node`, likewise: a parallel one of OpenMP, or one that the program marks.
+  bool region(std::uint64_t begin_ns, std::uint64_t end_ns, NodeIndex node, bool parallel) noexcept;
+
   /// Adds a call: where begin_call returned true, any number of add, then end_call. Not while the handler may
   /// run in this thread. `exit_ns` is taken for the time of the record before where it is earlier.
   bool begin_call(std::uint64_t enter_ns, std::uint64_t exit_ns, NodeIndex node, bool any) noexcept;
@@ -66,6 +69,7 @@ class TraceStream {
   void put_weight(std::uint64_t weight_ns) noexcept;
   [[nodiscard]] std::uint64_t steps_to(std::uint64_t time_ns) const noexcept;
   void put_node(NodeIndex node) noexcept;
+  void put_span(unsigned lead, std::uint64_t begin_ns, std::uint64_t end_ns) noexcept;
   void publish() noexcept;
   unsigned char* put_operation(unsigned char* at, const trace::Operation& operation,
                                const trace::Operation& before) noexcept;

@@ -64,7 +64,7 @@ void begin_parallel(Data* /*task*/, const void* /*frame*/, Data* team_data, unsi
   if (threads == 1 || thread == nullptr || !own_memory()) return;
   count_caller();
   TeamRef team;
-  if (teams::begin_team(thread->blame.account, team))
+  if (begin_region(thread, team))
     team_data->value = kIsTeam | std::uint64_t{team.place} << 8 | team.generation;
 }
 

@@ -62,7 +62,7 @@ bool follow(Region& region, unsigned threads, const void* function) {
   Account& account = thread->blame.account;
   if (account.activity != Activity::works) return false;  // in a signal handler, that interrupted a wait
   region.master = thread;
-  region.is_team = teams::begin_team(account, region.team);
+  region.is_team = begin_region(thread, region.team);
   if (!region.is_team && account.path.depth > 1) region.team = account.path.teams[account.path.depth - 1];
   return true;
 }

@@ -127,7 +127,7 @@ measurement::NodeIndex current_path_with_file(Thread* thread, const unwind::Regi
   if (!room || start.context == nullptr || !in_call(start.pc)) return current_path(thread, start, flaws);
   const RegionName name = name_of(machine::first_argument(start.context));
   if (name == kFurtherRegions) return current_path(thread, start, flaws);
-  regions.open[regions.depth] = {.frame = start.sp, .caller = 0, .name = name};
+  regions.open[regions.depth] = {.frame = start.sp, .caller = 0, .name = name, .since_ns = 0};
   ++regions.depth;
   ++regions.changes;  // paths that are known lack it
   const measurement::NodeIndex node = current_path(thread, start, flaws);

@@ -221,6 +221,12 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
   return time < exit_ns || cost > kMost ? 0 : cost;
 }
 
+[[gnu::cold, gnu::noinline]] void time_recorded(Thread* thread) {
+  const std::uint64_t cost = recording_cost(thread->recorded_exit_ns) * kCallsPerTimed;
+  thread->tree->add_trace_cost(cost);
+  count_trace_cost(cost);
+}
+
 CulpritTotals count_totals() {
   CulpritTotals totals{.samples = 0,
                        .partial = 0,

@@ -35,6 +35,13 @@ inline constexpr std::uint32_t kCallsPerTimed = 61;
 /// What recording a call has cost that was left at `exit_ns` (CLOCK_MONOTONIC), with two looks at the clock
 /// for its enter and exit, in ns; 0 where the thread was interrupted meanwhile.
 std::uint64_t recording_cost(std::uint64_t exit_ns);
+/// The calling thread has recorded on its time line what was left at `recorded_exit_ns`; now and then it is
+/// timed.
+void time_recorded(Thread* thread);
+inline void count_recorded(Thread* thread) {
+  if (++thread->recorded_calls % kCallsPerTimed == 0) [[unlikely]]
+    time_recorded(thread);
+}
 
 /// Where the process has its rank: in MPI_COMM_WORLD or in mpi://WORLD.
 enum class RankFrom : std::uint8_t { world, session };

@@ -104,7 +104,7 @@ void begin(Regions& regions, const OpenRegion& region) {
 }
 
 /// `frame`: 0 where it is not known.
-void end(Regions& regions, const char* name, std::uintptr_t frame) {
+void end(Regions& regions, const char* name, std::uintptr_t frame, AtEndOfRegion at_end) {
   if (regions.beyond > 0) {
     --regions.beyond;
     return;
@@ -126,11 +126,10 @@ void end(Regions& regions, const char* name, std::uintptr_t frame) {
     take_out(regions, i);
     raise(left_open);
   }
+  // Where another function ends it, that which began it may be gone.
+  const bool here = frame == 0 || regions.open[entry].frame == frame;
+  if (here && regions.open[entry].since_ns != 0) at_end(regions.open[entry].since_ns);
   take_out(regions, entry);
-}
-
-std::uintptr_t number(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
 }
 
 void note_if(const std::atomic<bool>& flag, const char* text) {
@@ -180,31 +179,21 @@ void restart_regions_after_fork() {
   iterations.store(0, std::memory_order_relaxed);
 }
 
-void begin_region(const char* name, const void* frame, const void* caller) {
+void begin_region(const char* name, const OpenRegion& region) {
   const Change change;
   if (change.regions() == nullptr) return;
-  begin(*change.regions(), {.frame = number(frame), .caller = number(caller), .name = region_name(name)});
+  OpenRegion named = region;
+  named.name = region_name(name);
+  begin(*change.regions(), named);
 }
 
-void end_region(const char* name, const void* frame) {
+void end_region(const char* name, std::uintptr_t frame, AtEndOfRegion at_end) {
   const Change change;
-  if (change.regions() != nullptr) end(*change.regions(), name, number(frame));
+  if (change.regions() != nullptr) end(*change.regions(), name, frame, at_end);
 }
 
 void count_iteration() {
   file.set_iterations(iterations.fetch_add(1, std::memory_order_relaxed) + 1);
-}
-
-__attribute__((noinline)) void begin_region_outside(const char* name) {
-  const Change change;
-  if (change.regions() == nullptr) return;
-  const std::uintptr_t frame = frame_outside(__builtin_frame_address(0), __builtin_return_address(0));
-  begin(*change.regions(), {.frame = frame, .caller = 0, .name = region_name(name)});
-}
-
-void end_region_outside(const char* name) {
-  const Change change;
-  if (change.regions() != nullptr) end(*change.regions(), name, 0);
 }
 
 namespace {

@@ -29,15 +29,15 @@ void restart_regions_after_fork();
 /// Counts an iteration that the program marked. Async-signal-safe.
 void count_iteration();
 
-// What culprit.h calls; see there. All for the calling thread, all async-signal-safe.
-void begin_region(const char* name, const void* frame, const void* caller);
-void end_region(const char* name, const void* frame);
-void begin_region_outside(const char* name);
-void end_region_outside(const char* name);
+/// Begins a region of the calling thread; `region` has no name yet. Async-signal-safe, as all below.
+void begin_region(const char* name, const OpenRegion& region);
 
-}  // namespace culprit::runtime
+/// What is to be done while a region is still open that began at `since_ns`.
+using AtEndOfRegion = void (*)(std::uint64_t since_ns);
 
-namespace culprit::runtime {
+/// Ends the innermost region of this name (null: of any) of the calling thread, from the function with this
+/// frame (0: not known). `at_end` is called where that had begun it, and since when is known.
+void end_region(const char* name, std::uintptr_t frame, AtEndOfRegion at_end);
 
 /// An address in the stack frame of the function that called the caller of the calling function, which passes
 /// its own __builtin_frame_address(0) and __builtin_return_address(0). For callers that are wrappers compiled

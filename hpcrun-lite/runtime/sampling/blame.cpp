@@ -12,6 +12,7 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
+#include "runtime/recording/traced_regions.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
@@ -36,9 +37,6 @@ constexpr std::uint64_t kPublish = kSecond / 4;
 /// Waits for a lock from this number of ns on are charged one by one; shorter ones are added up to that. A
 /// walk takes a few hundred ns.
 constexpr std::uint64_t kChargedAtOnce = 50'000;
-
-/// Waits for threads from this number of ns on are records of a time line, of some nine bytes each.
-constexpr std::uint64_t kTracedWait = 20'000;
 
 /// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
 std::atomic<std::uint64_t> left_behind[measurement::kThreadTotals] = {};
@@ -163,23 +161,12 @@ WaitKind awaited_by(const Account& account) {
   return account.marked ? static_cast<WaitKind>(culprit_rt_thread.mark) : WaitKind::omp_barrier;
 }
 
-/// Of those that variation and efficiencies look at: of each process the first, and if it calls MPI.
-bool has_traced_waits(const Thread* thread) {
-  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main && thread->recorded_calls != 0;
-}
-
-/// Whether nothing of ours, and no MPI call, is in progress around the code with this stack address.
-bool may_trace(Thread* thread, const void* here) {
-  return is_outside_of_marks(reinterpret_cast<std::uintptr_t>(here)) && !is_held_off(thread, here) &&
-         own_memory() && !sampling_stopped();
-}
-
 /// The thread has just waited for others from `since` to `time`, by the sampling clock.
 [[gnu::noinline]] void trace_wait(Thread* thread, WaitKind kind, std::uint64_t since, std::uint64_t time) {
   const void* const here = __builtin_frame_address(0);
   const bool left = kind < WaitKind::omp_barrier;  // a jump left the wait's mark, and another call made one
-  if (time <= since || left || !has_traced_waits(thread) || !may_trace(thread, here)) return;
-  if (time - since < kTracedWait) {
+  if (time <= since || left || !is_on_time_line(thread) || !may_trace(thread, here)) return;
+  if (time - since < kLeastTraced) {
     ++thread->blame.short_waits.count;
     thread->blame.short_waits.ns += time - since;
     return;
@@ -281,6 +268,12 @@ Activity turn_unmarked(Thread* thread, Activity activity) {
   return turn_to(thread, activity);
 }
 
+bool begin_region(Thread* master, TeamRef& team) {
+  Account& account = master->blame.account;
+  if (account.path.depth == 1) master->blame.region_since_ns = begin_traced_region(master);
+  return teams::begin_team(account, team);
+}
+
 void end_region(Thread* master, bool is_team) {
   if (!is_team) {
     turn_unmarked(master, Activity::works);
@@ -292,6 +285,7 @@ void end_region(Thread* master, bool is_team) {
   const std::uint64_t since = account.waits_since, time = account_time();
   teams::end_team(account, time);
   if (waited) trace_wait(master, WaitKind::omp_barrier, since, time);
+  if (account.path.depth == 1) end_traced_region(master, master->blame.region_since_ns, true);
 }
 
 void trace_short_waits(Thread* thread, std::uint64_t time) {

@@ -61,6 +61,9 @@ Activity turn_to(Thread* thread, Activity activity);
 /// The same outside of any CallMark: no sample finds that a mark was left behind.
 Activity turn_unmarked(Thread* thread, Activity activity);
 
+/// teams::begin_team for a parallel region that the calling thread meets.
+bool begin_region(Thread* master, TeamRef& team);
+
 /// The calling thread, master of its innermost team, or where `is_team` is false of threads that count in the
 /// team around, works again around the region that ends.
 void end_region(Thread* master, bool is_team);

@@ -11,6 +11,7 @@ struct OpenRegion {
   std::uintptr_t frame;   ///< an address in the stack frame of the function that began it
   std::uintptr_t caller;  ///< where that function returns to; 0 where it is not known
   RegionName name;
+  std::uint64_t since_ns;  ///< when it began, where it is to be on the time line; else 0
 };
 
 /// A thread's open regions, outermost first. Changed by the thread itself, also from the program's signal

@@ -118,6 +118,8 @@ struct Blame {
   std::uint64_t published[measurement::kThreadTotals];   ///< of the totals: what the tree has
   std::uint64_t published_at;                            ///< on the sampling clock
   WaitSum short_waits, short_waits_traced;               ///< and what of them the time line has
+  std::uint64_t
+      region_since_ns;  ///< when its outermost parallel region began, on CLOCK_MONOTONIC; 0: unknown
 };
 
 /// What a thread was created with.

@@ -9,7 +9,6 @@
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/recording.hpp"
-#include "runtime/recording/regions.hpp"
 #include "runtime/sampling/start_stop.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
@@ -32,11 +31,11 @@ constinit const culprit_interface culprit_rt_interface = {
     .size = sizeof(culprit_interface),
     .start = culprit::runtime::start_sampling,
     .stop = culprit::runtime::stop_sampling,
-    .region_begin = culprit::runtime::begin_region,
-    .region_end = culprit::runtime::end_region,
+    .region_begin = culprit::runtime::mark_region_begin,
+    .region_end = culprit::runtime::mark_region_end,
     .iteration = culprit::runtime::mark_iteration,
-    .region_begin_outside = culprit::runtime::begin_region_outside,
-    .region_end_outside = culprit::runtime::end_region_outside,
+    .region_begin_outside = culprit::runtime::mark_region_begin_outside,
+    .region_end_outside = culprit::runtime::mark_region_end_outside,
 };
 
 // What the MPI wrappers call: the process turns out to be a rank of a run.

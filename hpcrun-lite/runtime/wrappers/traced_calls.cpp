@@ -1,4 +1,5 @@
-// What the MPI wrappers, and programs that mark their iterations, hand over for the time line of a thread.
+// What the MPI wrappers, and programs that mark their iterations and regions, hand over for the time line of
+// a thread.
 #include "runtime/wrappers/traced_calls.hpp"
 
 #include "runtime/api.hpp"
@@ -7,6 +8,7 @@
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/regions.hpp"
+#include "runtime/recording/traced_regions.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/own_memory.hpp"
@@ -77,16 +79,6 @@ void add_iteration(Thread* thread, measurement::NodeIndex node, std::uint64_t ti
   thread->trace->end_call();
 }
 
-}  // namespace
-
-namespace {
-
-[[gnu::cold, gnu::noinline]] void time_recording(Thread* thread) {
-  const std::uint64_t cost = recording_cost(thread->recorded_exit_ns) * kCallsPerTimed;
-  thread->tree->add_trace_cost(cost);
-  count_trace_cost(cost);
-}
-
 /// Records an iteration at the calling thread's path. Not inlined: the walk starts in this frame, which
 /// vanishes from the path as all of ours.
 __attribute__((noinline)) void trace_iteration(long number) {
@@ -109,6 +101,40 @@ __attribute__((noinline)) void trace_iteration(long number) {
 void mark_iteration(long number) {
   count_iteration();
   if (culprit_rt_tracing.load(std::memory_order_relaxed)) trace_iteration(number);
+}
+
+namespace {
+
+void begin_marked_region(const char* name, std::uintptr_t frame, std::uintptr_t caller) {
+  const Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  begin_region(name, {.frame = frame, .caller = caller, .name = 0, .since_ns = begin_traced_region(thread)});
+}
+
+void trace_marked_region(std::uint64_t since_ns) {
+  end_traced_region(this_thread(), since_ns, false);
+}
+
+std::uintptr_t number(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+}  // namespace
+
+void mark_region_begin(const char* name, const void* frame, const void* caller) {
+  begin_marked_region(name, number(frame), number(caller));
+}
+
+void mark_region_end(const char* name, const void* frame) {
+  end_region(name, number(frame), trace_marked_region);
+}
+
+__attribute__((noinline)) void mark_region_begin_outside(const char* name) {
+  begin_marked_region(name, frame_outside(__builtin_frame_address(0), __builtin_return_address(0)), 0);
+}
+
+void mark_region_end_outside(const char* name) {
+  end_region(name, 0, trace_marked_region);
 }
 
 }  // namespace culprit::runtime
@@ -140,8 +166,7 @@ static inline __attribute__((always_inline)) bool begin_call(Thread* thread, con
 
 static inline void end_call(Thread* thread) {
   thread->trace->end_call();
-  if (++thread->recorded_calls % kCallsPerTimed == 0) [[unlikely]]
-    time_recording(thread);
+  count_recorded(thread);
   end_path(thread);
   let_handler_on(thread);
 }

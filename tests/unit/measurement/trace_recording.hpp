@@ -5,6 +5,7 @@
 #include "recording.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -50,6 +51,10 @@ inline bool equal(const trace::Record& a, const trace::Record& b) {
                             [](const auto& x, const auto& y) { return tie(x) == tie(y); });
 }
 
+inline bool is_region(const trace::Record& record) {
+  return record.kind == trace::RecordKind::marked_region || record.kind == trace::RecordKind::parallel_region;
+}
+
 inline bool write(measurement::TraceStream& stream, const trace::Record& record) {
   if (record.kind == trace::RecordKind::sample) {
     return stream.sample(record.exit_ns, record.exit_ns - record.enter_ns, record.node,
@@ -60,6 +65,9 @@ inline bool write(measurement::TraceStream& stream, const trace::Record& record)
   if (record.kind == trace::RecordKind::thread_wait)
     return stream.thread_wait(record.enter_ns, record.exit_ns,
                               static_cast<measurement::WaitKind>(record.wait));
+  if (is_region(record))
+    return stream.region(record.enter_ns, record.exit_ns, record.node,
+                         record.kind == trace::RecordKind::parallel_region);
   if (record.kind == trace::RecordKind::short_waits)
     return stream.short_waits(record.exit_ns, record.count, record.value);
   if (!stream.begin_call(record.enter_ns, record.exit_ns, record.node, record.any)) return false;
@@ -114,8 +122,10 @@ class Program {
     return record;
   }
   trace::Record wait(trace::Record record) {
-    record.kind = below(3) == 0 ? trace::RecordKind::short_waits : trace::RecordKind::thread_wait;
-    record.node = 0;
+    using Kind = trace::RecordKind;
+    record.kind = std::array{Kind::short_waits, Kind::thread_wait, Kind::thread_wait, Kind::marked_region,
+                             Kind::parallel_region}[below(5)];
+    if (!is_region(record)) record.node = 0;
     if (record.kind == trace::RecordKind::short_waits) {
       record.enter_ns = record.exit_ns = time_;
       record.count = below(100);
@@ -123,7 +133,8 @@ class Program {
       return record;
     }
     const std::uint32_t least = static_cast<std::uint32_t>(measurement::WaitKind::omp_barrier);
-    record.wait = static_cast<std::uint8_t>(least + below(measurement::kWaitKinds - least));
+    if (record.kind == Kind::thread_wait)
+      record.wait = static_cast<std::uint8_t>(least + below(measurement::kWaitKinds - least));
     time_ += below(1'000'000);
     record.exit_ns = time_;
     record.enter_ns = time_ - below(1u << 29);
