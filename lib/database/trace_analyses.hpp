@@ -81,7 +81,7 @@ struct Variation {
     std::uint32_t context = 0xffffffff;  ///< where it spent most time; kNone: nothing was sampled in it
     friend bool operator==(const Outlier&, const Outlier&) = default;
   };
-  bool marked = false;                 ///< the program marked its iterations; else invocations are inferred
+  bool marked = false;                 ///< the program marked its iterations
   bool chosen = false;                 ///< of a procedure that the user named; else a level
   std::uint32_t context = 0xffffffff;  ///< of the procedure, or around the marks; kNone: nothing recurs
   std::uint64_t median_ns = 0;         ///< of all segments' SOS-times
@@ -90,6 +90,7 @@ struct Variation {
   /// Of marked iterations, by segment: how long it took, MPI calls included, on the rank where it took
   /// longest.
   std::vector<std::uint64_t> longest_ns;
+  bool stamped = false;  ///< invocations have stamps of their own; else, if not marked, they are inferred
 
   friend bool operator==(const Variation&, const Variation&) = default;
 };

@@ -10,8 +10,8 @@ namespace {
 
 using format::Section;
 
-constexpr std::uint32_t kBetween = 1;                              // flag of a scope
-constexpr std::uint32_t kMarked = 1, kChosen = 2, kDurations = 4;  // flags of a variation
+constexpr std::uint32_t kBetween = 1;                                            // flag of a scope
+constexpr std::uint32_t kMarked = 1, kChosen = 2, kDurations = 4, kStamped = 8;  // flags of a variation
 
 /// The numbers of section 29 in their order; `Analyses` is const where they are written.
 template <class Analyses>
@@ -102,7 +102,7 @@ Bytes encode_hotspots(const std::vector<Hotspot>& hotspots) {
 
 void put_variation(const Variation& variation, Encoder& into) {
   into.put((variation.marked ? kMarked : 0U) | (variation.chosen ? kChosen : 0U) |
-           (variation.longest_ns.empty() ? 0U : kDurations));
+           (variation.stamped ? kStamped : 0U) | (variation.longest_ns.empty() ? 0U : kDurations));
   into.put(variation.context);
   into.put(variation.median_ns);
   into.put(static_cast<std::uint32_t>(variation.rows.size()));
@@ -207,9 +207,10 @@ std::vector<Hotspot> decode_hotspots(ByteSpan bytes) {
 Variation get_variation(Decoder& from) {
   Variation variation;
   const auto flags = from.get<std::uint32_t>();
-  if ((flags & ~(kMarked | kChosen | kDurations)) != 0) from.fail("has unknown flags");
+  if ((flags & ~(kMarked | kChosen | kDurations | kStamped)) != 0) from.fail("has unknown flags");
   variation.marked = (flags & kMarked) != 0;
   variation.chosen = (flags & kChosen) != 0;
+  variation.stamped = (flags & kStamped) != 0;
   variation.context = from.get<std::uint32_t>();
   variation.median_ns = from.get<std::uint64_t>();
   variation.rows.resize(from.get_count(8));

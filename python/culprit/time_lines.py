@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .database import Database
 
 UNMATCHED = ("sends", "receives", "probes", "collectives", "fences", "epochs", "locks", "completions", "with_unrecorded_processes")
-MARKED, CHOSEN, DURATIONS = 1, 2, 4
+MARKED, CHOSEN, DURATIONS, STAMPED = 1, 2, 4, 8
 MOST_BINS = 1000
 ARRAYS = ("calls_s", "waiting_s", "critical_s")
 OF_THREADS = PATTERNS[PATTERNS.index("omp-barrier") : PATTERNS.index("join-wait") + 1]  # of one process, for each other
@@ -105,11 +105,12 @@ class Level:
 
     def __init__(self, database: "Database", of: Resolver, cursor: Cursor) -> None:
         flags, context, median, ranks = cursor.get("IIQI")
-        if flags & ~(MARKED | CHOSEN | DURATIONS):
+        if flags & ~(MARKED | CHOSEN | DURATIONS | STAMPED):
             cursor.fail("has unknown flags")
         if ranks * 8 > cursor.remaining:
             cursor.fail("claims more than it holds")
         self.database, self.marked, self.chosen = database, bool(flags & MARKED), bool(flags & CHOSEN)
+        self.stamped = bool(flags & STAMPED)  # invocations have time stamps of their own
         self.path: Optional[CallPath] = of.path_or_none(context)  # of the procedure, or around the marks
         self.median_s, self.metrics = seconds(median), []  # type: float, List[int]
         self.rows: List[Row] = []

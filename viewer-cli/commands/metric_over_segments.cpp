@@ -47,10 +47,10 @@ std::string name_segments(const database::Contents& experiment, const Variation&
   if (is_loop(experiment, variation))
     return "Iterations of the " + scope_phrase(experiment, variation.context, false, kWholeName, true) +
            ", recognised by their sequence of MPI calls";
-  return variation.marked ? std::string("Iterations that the program marked")
-                          : "Invocations of " +
-                                label(views::frame_of(experiment, experiment.contexts[variation.context])) +
-                                ", recognised by their sequence of MPI calls";
+  if (variation.marked) return "Iterations that the program marked";
+  return "Invocations of " + label(views::frame_of(experiment, experiment.contexts[variation.context])) +
+         (variation.stamped ? ", each with time stamps of its own"
+                            : ", recognised by their sequence of MPI calls");
 }
 
 std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,

@@ -123,7 +123,7 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
   Json json = {{"segment", variation.marked || is_loop(experiment, variation) ? "iteration" : "procedure"},
                {"path", variation.context == database::kNone ? Json::array()
                                                              : path_json(experiment, variation.context)},
-               {"invocations", variation.marked ? "marked" : "inferred"},
+               {"invocations", variation.marked || variation.stamped ? "marked" : "inferred"},
                {"median_s", seconds_of(variation.median_ns)},
                {"ranks", std::move(ranks)},
                {"sos_s", std::move(rows)},

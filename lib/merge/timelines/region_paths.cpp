@@ -112,4 +112,56 @@ std::optional<RegionPaths::Beside> RegionPaths::beside(ContextId waiting, Contex
   return entry->second;
 }
 
+ContextId RegionPaths::marked_around(ContextId context) const {
+  while (context != 0 && shape_.contexts[context].kind != ContextKind::region)
+    context = shape_.contexts[context].parent;
+  return context;
+}
+
+/// Around all procedures of the library that `context` lies in; `context` itself where that is none's.
+ContextId RegionPaths::caller_of_library(ContextId context) const {
+  ContextId call = context;
+  for (ContextId at = context; at != 0; at = shape_.contexts[at].parent) {
+    if (shape_.contexts[at].kind != ContextKind::procedure) continue;
+    if (!in_library(at)) break;
+    call = shape_.contexts[at].parent;
+  }
+  return call;
+}
+
+/// Of the program's functions that the library runs below `call`: the one with the fewest of the library's
+/// around it, since tasks are run farther in. The root where several have as few.
+ContextId RegionPaths::only_one_run_below(ContextId call) const {
+  std::vector<ContextId> level;
+  for (const ContextId child : children(call)) {
+    if (shape_.contexts[child].kind == ContextKind::procedure && in_library(child)) level.push_back(child);
+  }
+  for (int depth = 0; depth < kDeepestLibrary && !level.empty(); ++depth) {
+    ContextId found = 0;
+    std::vector<ContextId> next;
+    for (const ContextId at : level) {
+      for (const ContextId child : children(at)) {
+        const Shape::Scope& scope = shape_.contexts[child];
+        if (scope.kind != ContextKind::procedure || in_library(child)) {
+          next.push_back(child);
+        } else if (found == 0) {
+          found = child;
+        } else if (shape_.contexts[found].flat != scope.flat) {
+          return 0;
+        }
+      }
+    }
+    if (found != 0) return found;
+    level = std::move(next);
+  }
+  return 0;
+}
+
+ContextId RegionPaths::run_for(ContextId context) {
+  const auto [entry, fresh] = run_for_.try_emplace(context, 0);
+  if (!fresh) return entry->second;
+  if (first_.empty()) index();
+  return entry->second = only_one_run_below(caller_of_library(context));
+}
+
 }  // namespace culprit::merge

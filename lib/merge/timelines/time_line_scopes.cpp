@@ -56,8 +56,8 @@ waits::CallPaths call_paths(const Shape& shape, bool inlined) {
     const bool procedure =
         scope.kind == ContextKind::procedure || (inlined && scope.kind == ContextKind::inlined);
     std::uint32_t number = procedure ? scope.flat : waits::CallPaths::kNone;
-    // A loop is one for each call path: a solver's iterations differ by who calls it.
-    if (scope.kind == ContextKind::loop && !inlined)
+    // A loop is one for each call path: a solver's iterations differ by who calls it. So is a marked region.
+    if (!inlined && (scope.kind == ContextKind::region || scope.kind == ContextKind::loop))
       number = static_cast<std::uint32_t>(shape.flat.size()) + x;
     paths.procedure.push_back(in_wait(shape, x) ? waits::CallPaths::kNone : number);
   }

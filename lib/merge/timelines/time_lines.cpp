@@ -64,6 +64,11 @@ class TracedProcess final : public waits::ProcessTrace {
     }
     record.node = nodes_[thread].context_of(record.node);
     record.charged = trace::Record::kItself;
+    if (record.kind == trace::RecordKind::marked_region) {
+      record.node = regions_->marked_around(record.node);
+    } else if (record.kind == trace::RecordKind::parallel_region) {
+      record.node = regions_->run_for(record.node);
+    }
     if (record.kind == trace::RecordKind::call) left_ns_[thread] = record.exit_ns;
     // Of threads that do not call MPI no gaps between calls are compared.
     if (record.kind == trace::RecordKind::sample && left_ns_[thread] != 0) {

@@ -179,7 +179,8 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
                             .median_ns = own.median_ns,
                             .rows = {},
                             .outliers = {},
-                            .longest_ns = {}};
+                            .longest_ns = {},
+                            .stamped = own.stamped};
   auto next = all_segments.begin();
   auto next_value = all_values.begin();
   for (const RowHead& head : all_heads) {

@@ -268,6 +268,10 @@ class Pass {
       take_thread_wait(cursor);
       return;
     }
+    if (record.kind != RecordKind::call) {
+      take_stamped(cursor);
+      return;
+    }
     if (!cursor.sampled_ns.empty()) drop_samples(cursor);
     if (!cursor.line->thread_waits.empty()) drop_thread_waits(cursor);
     take_call(cursor);
@@ -325,6 +329,14 @@ class Pass {
                      .end_ns = record.exit_ns,
                      .before_ns = before.before_ns + (before.end_ns - before.begin_ns),
                      .pattern = pattern_of(static_cast<measurement::WaitKind>(record.wait))});
+  }
+
+  /// Likewise.
+  static void take_stamped(const Cursor& cursor) {
+    const Record& record = cursor.record;
+    if (cursor.thread != 0 || record.enter_ns >= record.exit_ns) return;
+    cursor.line->stamped.push_back(
+        {.begin_ns = record.enter_ns, .end_ns = record.exit_ns, .context = record.node});
   }
 
   /// What was waited in a call, a series of polls with other code between, is that call's.

@@ -92,6 +92,13 @@ struct ThreadWait {
   std::uint8_t unused[7] = {};  ///< not left out: what lies there is packed with the rest
 };
 
+/// An invocation of a region that the program marks, or of a parallel one, with its own stamps.
+struct StampedInvocation {
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint32_t context = 0;  ///< of the region, not of what it was called from
+  std::uint32_t unused = 0;   ///< not left out: what lies there is packed with the rest
+};
+
 /// A reading of the counter of an event besides REALTIME.
 struct Reading {
   std::uint64_t ns = 0;     ///< when

@@ -27,10 +27,12 @@ struct RecurringCall {
   std::uint64_t calls_ns = 0;  ///< that all calls of the line before it took
 };
 
-/// How a procedure begins anew on a time line: with those calls of a path before which control came back to a
-/// scope at a depth, or farther out; and with the first.
+/// How a procedure begins anew on a time line: by its stamps, or with those calls of a path before which
+/// control came back to a scope at a depth, or farther out; and with the first. Of stamped ones only `count`
+/// is known besides.
 struct Invocations {
   std::uint32_t procedure = CallPaths::kNone;
+  bool stamped = false;
   std::uint32_t context = CallPaths::kNone;  ///< the first MPI call path below the procedure
   std::uint32_t depth = 0;
   std::uint32_t end_event = 0;  ///< behind the last call below the procedure

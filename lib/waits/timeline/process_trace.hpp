@@ -25,7 +25,8 @@ class ProcessTrace {
   [[nodiscard]] virtual const std::vector<measurement::trace::Definition>& definitions() const = 0;
   [[nodiscard]] virtual std::size_t threads() const = 0;
   /// The next record of a thread; false at its end. Times are on the clock that all hosts share, `node` is a
-  /// context of the united tree. Damaged rest of a trace: ends early.
+  /// context of the united tree: of a region its own, or the root where that is not known. Damaged rest of a
+  /// trace: ends early.
   virtual bool next(std::size_t thread, measurement::trace::Record& record) = 0;
   /// Begins anew, with these receives pushed forward, on top of any before. False: cannot be read again.
   virtual bool rewind(std::span<const ClockViolation> /*violations*/) { return false; }

@@ -27,6 +27,7 @@ struct TimeLine {
         samples(spill),
         readings(spill),
         thread_waits(spill),
+        stamped(spill),
         waits(spill),
         calls_sorted_together(spill.options().calls_sorted_together) {}
 
@@ -48,6 +49,7 @@ struct TimeLine {
   storage::Sequence<Sample> samples;                  ///< outside MPI calls, in the order of time
   storage::Sequence<Reading> readings;                ///< in the order of time
   storage::Sequence<ThreadWait> thread_waits;         ///< in the order of time, each behind the other
+  storage::Sequence<StampedInvocation> stamped;       ///< in the order of their ends
   storage::Sequence<Wait> waits;   ///< once classified: in the order of calls, a wait before its parts
   std::uint32_t initialized = 0;   ///< calls up to the last one that initialized MPI; 0: none did
   std::uint32_t last_context = 0;  ///< of the call added last

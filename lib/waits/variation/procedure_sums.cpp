@@ -96,6 +96,7 @@ class OwnSums {
   void recur(const OfContext& own, const Event& event, const Passed& passed);
   [[nodiscard]] std::uint32_t outermost_since(std::uint64_t since, std::uint32_t context) const;
   void find_ends();
+  void add_stamped(const TimeLine& line, LineInvocations& found);
   void close_line(LineInvocations& found);
 
   const CallPaths& paths_;
@@ -225,8 +226,31 @@ LineInvocations OwnSums::add(const TimeLine& line) {
   }
   found.last = calls_.size();
   found.in_order = passed_.in_order;
+  add_stamped(line, found);
   close_line(found);
   return found;
+}
+
+/// What has stamps on the line is invoked as they say, whatever calls show.
+void OwnSums::add_stamped(const TimeLine& line, LineInvocations& found) {
+  struct Stamped {
+    std::uint64_t count = 0, longest_ns = 0, all_ns = 0;
+  };
+  std::map<std::uint32_t, Stamped> of_number;
+  for_stamped(line, paths_, [&](const StampedInvocation& one) {
+    const std::uint64_t ns = one.end_ns - one.begin_ns;
+    Stamped& stamped = of_number[number_of(paths_.procedure[one.context])];
+    ++stamped.count;
+    stamped.longest_ns = std::max(stamped.longest_ns, ns);
+    stamped.all_ns += ns;
+  });
+  for (const auto& [number, stamped] : of_number) {
+    ProcedureSum& sum = procedures_[number].sum;
+    sum.invocations += stamped.count;
+    sum.stamped += stamped.count;
+    if (is_most(stamped.longest_ns, stamped.all_ns)) ++sum.uneven;
+    found.of.push_back(Invocations{.procedure = sum.procedure, .stamped = true, .count = stamped.count});
+  }
 }
 
 /// Of the procedures that were seen on the line.
@@ -243,9 +267,11 @@ void OwnSums::find_ends() {
 
 void OwnSums::close_line(LineInvocations& found) {
   find_ends();
-  found.of.reserve(seen_.size());
+  const std::size_t stamped = found.of.size();
   for (const std::uint32_t number : seen_) {
     OfProcedure& procedure = procedures_[number];
+    const auto same = [&](const Invocations& one) { return one.procedure == procedure.sum.procedure; };
+    if (std::ranges::any_of(std::span(found.of).first(stamped), same)) continue;
     const Recurrences::Level level =
         recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
     procedure.sum.invocations += level.count;
@@ -292,6 +318,7 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
     sum.procedure = part.procedure;
     sum.ns += part.ns;
     sum.invocations += part.invocations;
+    sum.stamped += part.stamped;
     sum.uneven += part.uneven;
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;

@@ -5,9 +5,11 @@
 #include "waits/states/matching_pass.hpp"
 #include "waits/timeline/invocations.hpp"
 #include "waits/timeline/rank_map.hpp"
+#include "waits/timeline/trace_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace culprit::waits {
@@ -19,8 +21,24 @@ struct ProcedureSum {
   std::uint64_t context_ns = 0;
   std::uint64_t ns = 0;
   std::uint64_t invocations = 0;
-  std::uint64_t uneven = 0;  ///< ranks on which one invocation has nearly all of the time
+  std::uint64_t stamped = 0;  ///< of these, how many have their own stamps
+  std::uint64_t uneven = 0;   ///< ranks on which one invocation has nearly all of the time
 };
+
+/// Calls visit(invocation) for those of a time line that have stamps, the latest first; not for one inside
+/// another of the same procedure (recursion), nor where the procedure is not known.
+template <typename Visit>
+void for_stamped(const TimeLine& line, const CallPaths& paths, Visit visit) {
+  std::unordered_map<std::uint32_t, std::uint64_t> begun_ns;  // by procedure: by the last that was visited
+  for (std::size_t i = line.stamped.size(); i-- > 0;) {
+    const StampedInvocation one = line.stamped[i];
+    if (one.context >= paths.procedure.size() || paths.procedure[one.context] == CallPaths::kNone) continue;
+    const auto [begun, first] = begun_ns.try_emplace(paths.procedure[one.context], one.begin_ns);
+    if (!first && one.end_ns > begun->second) continue;
+    begun->second = one.begin_ns;
+    visit(one);
+  }
+}
 
 /// What all procedures took, from which it is chosen whose invocations are compared, and with which calls
 /// those begin: found in one pass over all calls, for all choices. Of each process its first time line

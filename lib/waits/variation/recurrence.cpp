@@ -46,9 +46,13 @@ std::uint32_t Returns::ask(const Event& event) {
   return depth;
 }
 
+bool is_most(std::uint64_t longest_ns, std::uint64_t all_ns) {
+  return static_cast<double>(longest_ns) > kMostOfOne * static_cast<double>(all_ns);
+}
+
 bool Recurrences::Level::uneven(std::uint64_t end_ns) const {
   const std::uint64_t longest = std::max(longest_ns, end_ns - std::min(end_ns, last_ns));
-  return static_cast<double>(longest) > kMostOfOne * static_cast<double>(end_ns - first_ns);
+  return is_most(longest, end_ns - first_ns);
 }
 
 /// A level that does not begin anew for the first time: until now, it did wherever the next one outside did.

@@ -10,6 +10,9 @@
 
 namespace culprit::waits {
 
+/// Whether one of a procedure's invocations has nearly all of its time.
+[[nodiscard]] bool is_most(std::uint64_t longest_ns, std::uint64_t all_ns);
+
 /// How far out control came back between MPI calls: from one call to the next, to the innermost scope that
 /// holds both. Of several calls, all are in the outermost of these scopes. Time lines are gone through one
 /// after the other.

@@ -1,16 +1,17 @@
 // Variation of run time over ranks and time (Weber 2016; docs/algorithms.md 9). Divides each rank's first
-// time line into segments: iterations that the program marked, else invocations of the dominant procedure,
-// inferred from the recurrence of its first MPI call path. The SOS-time of a segment is its duration without
-// its MPI calls, and without what the thread waited for others of its process. Outliers lie more than five
-// scaled median absolute deviations above the median of all ranks' segments, the last of each rank left out.
-// Cost: linear in recurring calls and segments, plus two order statistics over all ranks
-// (order_statistic.cpp).
+// time line into segments: iterations that the program marked, else invocations of the dominant procedure, by
+// the stamps of regions, else inferred from the recurrence of its first MPI call path. The SOS-time of a
+// segment is its duration without its MPI calls, and without what the thread waited for others of its
+// process. Outliers lie more than five scaled median absolute deviations above the median of all ranks'
+// segments, without the last of each rank where nobody knows its end. Cost: linear in recurring calls and
+// segments, plus two order statistics over all ranks (order_statistic.cpp).
 #include "waits/variation/variation.hpp"
 
 #include "exchange/order_statistic.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,56 @@ std::uint64_t without_waits(const TimeLine& line, const Bounds& bounds) {
   }
   return left - std::min(left, thread_waits_in(line, bounds.begin_ns, bounds.end_ns));
 }
+
+/// From `begin_ns` to `end_ns`, with the calls that overlap that.
+Bounds bounds_between(const TimeLine& line, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  const storage::Sequence<Event>& events = line.events;
+  const auto by_exit = [](const Event& event, std::uint64_t ns) { return event.exit_ns <= ns; };
+  const auto by_enter = [](const Event& event, std::uint64_t ns) { return event.enter_ns < ns; };
+  const auto first = std::lower_bound(events.begin(), events.end(), begin_ns, by_exit);
+  const auto last = std::lower_bound(first, events.end(), end_ns, by_enter);
+  return {static_cast<std::uint32_t>(first - events.begin()),
+          static_cast<std::uint32_t>(last - events.begin()), begin_ns, end_ns};
+}
+
+/// Which call path below a procedure has most of the samples in the gaps of a segment with stamps. Many of
+/// them may lie in one gap, where samples do not say in which.
+class SampledBelow {
+ public:
+  SampledBelow(const TimeLine& line, const CallPaths& paths, std::uint32_t procedure)
+      : line_(line), paths_(paths), procedure_(procedure) {}
+
+  std::uint32_t most_sampled(const Bounds& bounds) {
+    if (bounds.first == bounds.last && bounds.first == gap_) return context_;
+    std::map<std::uint32_t, std::uint64_t> sampled;
+    for (std::uint32_t gap = bounds.first; gap <= bounds.last; ++gap) {
+      for_samples(line_, gap, [&](const Sample& one) {
+        if (is_below(one.context)) sampled[one.context] += one.ns;
+      });
+    }
+    const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto most = std::ranges::max_element(sampled, less);
+    context_ = most == sampled.end() ? CallPaths::kNone : most->first;
+    gap_ = bounds.first == bounds.last ? bounds.first : kNoGap;
+    return context_;
+  }
+
+ private:
+  static constexpr std::uint32_t kNoGap = ~std::uint32_t{0};
+
+  [[nodiscard]] bool is_below(std::uint32_t context) const {
+    for (; context < paths_.parent.size(); context = paths_.parent[context]) {
+      if (paths_.procedure[context] == procedure_) return true;
+    }
+    return false;
+  }
+
+  const TimeLine& line_;
+  const CallPaths& paths_;
+  std::uint32_t procedure_;
+  std::uint32_t gap_ = kNoGap;  // all samples of this one were looked at last
+  std::uint32_t context_ = CallPaths::kNone;
+};
 
 /// Makes the segments of a time line from the calls that a procedure begins anew with.
 class SegmentMaker {
@@ -198,7 +249,9 @@ class VariationPass {
   static void find_between_marks(const Row& row, std::vector<Segment>& segments);
   [[nodiscard]] bool begins_as_before(std::size_t row) const;
   void find_invocations(std::size_t row);
+  void find_stamped(const TimeLine& line, std::vector<Segment>& segments) const;
   void end_last(std::size_t row);
+  [[nodiscard]] std::size_t whole(const std::vector<Segment>& row) const;
   void find_outliers();
   void take_outliers();
 
@@ -218,6 +271,7 @@ void VariationPass::choose() {
   const ProcedureSum* const chosen = sums_.of(procedure);
   if (chosen == nullptr) return;
   result_.procedure = chosen->procedure;
+  result_.stamped = chosen->stamped == chosen->invocations;
   result_.context = chosen->context;
 }
 
@@ -232,12 +286,7 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
     if (i + 1 == row.marks.size() && !events.empty()) {
       end = std::max(begin, events.back().finalize ? events.back().enter_ns : events.back().exit_ns);
     }
-    const auto by_exit = [](const Event& event, std::uint64_t ns) { return event.exit_ns <= ns; };
-    const auto by_enter = [](const Event& event, std::uint64_t ns) { return event.enter_ns < ns; };
-    const auto first = std::lower_bound(events.begin(), events.end(), begin, by_exit);
-    const auto last = std::lower_bound(first, events.end(), end, by_enter);
-    const Bounds bounds{static_cast<std::uint32_t>(first - events.begin()),
-                        static_cast<std::uint32_t>(last - events.begin()), begin, end};
+    const Bounds bounds = bounds_between(*row.line, begin, end);
     segments.push_back({.begin_ns = begin,
                         .end_ns = end,
                         .sos_ns = without_waits(*row.line, bounds),
@@ -251,6 +300,7 @@ bool VariationPass::begins_as_before(std::size_t row) const {
   const Invocations* const before = sums_.lines()[row].find(before_.procedure);
   const Invocations* const now = sums_.lines()[row].find(result_.procedure);
   if (before == nullptr || now == nullptr) return before == now;
+  if (before->stamped || now->stamped) return false;
   return before->context == now->context && before->depth == now->depth;
 }
 
@@ -262,6 +312,10 @@ void VariationPass::find_invocations(std::size_t row) {
   if (of == nullptr) return;
   std::vector<Segment>& segments = result_.rows[row];
   segments.reserve(of->count);
+  if (of->stamped) {
+    find_stamped(*rows_[row].line, segments);
+    return;
+  }
   SegmentMaker division(*rows_[row].line, line.in_order, segments);
   bool first = true;
   for (std::size_t i = line.first; i < line.last; ++i) {
@@ -272,6 +326,19 @@ void VariationPass::find_invocations(std::size_t row) {
     first = false;
   }
   division.end(*of);
+}
+
+void VariationPass::find_stamped(const TimeLine& line, std::vector<Segment>& segments) const {
+  SampledBelow samples(line, sums_.paths(), result_.procedure);
+  for_stamped(line, sums_.paths(), [&](const StampedInvocation& one) {
+    if (sums_.paths().procedure[one.context] != result_.procedure) return;
+    const Bounds bounds = bounds_between(line, one.begin_ns, one.end_ns);
+    segments.push_back({.begin_ns = one.begin_ns,
+                        .end_ns = one.end_ns,
+                        .sos_ns = without_waits(line, bounds),
+                        .context = samples.most_sampled(bounds)});
+  });
+  std::ranges::reverse(segments);
 }
 
 /// Of segments of before.
@@ -292,14 +359,19 @@ void VariationPass::end_last(std::size_t row) {
   division.end_only(*of);
 }
 
-/// By the median absolute deviation of all ranks' segments. The last segment of a row is cut off somewhere.
+/// How many segments of a row are known as a whole: the last one is cut off somewhere, unless it has stamps.
+std::size_t VariationPass::whole(const std::vector<Segment>& row) const {
+  return result_.stamped || row.empty() ? row.size() : row.size() - 1;
+}
+
+/// By the median absolute deviation of all ranks' segments.
 void VariationPass::find_outliers() {
   std::size_t most = 0;
   for (const std::vector<Segment>& row : result_.rows) most += row.size();
   std::vector<std::uint64_t> own;  // first SOS-times, then their distances from the median
   own.reserve(most);
   for (const std::vector<Segment>& row : result_.rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) own.push_back(row[i].sos_ns);
+    for (std::size_t i = 0; i < whole(row); ++i) own.push_back(row[i].sos_ns);
   }
   const std::uint64_t count = analysis_.all_sum(own.size());
   if (count == 0) return;
@@ -313,7 +385,7 @@ void VariationPass::find_outliers() {
   const double limit = middle + kOutlier * deviation;
   auto distance = own.cbegin();
   for (std::size_t row = 0; row < result_.rows.size(); ++row) {
-    for (std::size_t i = 0; i + 1 < result_.rows[row].size(); ++i) {
+    for (std::size_t i = 0; i < whole(result_.rows[row]); ++i) {
       // Most segments are not even looked at.
       if (static_cast<double>(result_.median_ns + *distance++) <= limit) continue;
       const Segment& one = result_.rows[row][i];

@@ -28,7 +28,9 @@ struct Outlier {
 
 /// How long the same thing took, over ranks and time (Weber 2016).
 struct Variation {
-  bool marked = false;  ///< the program marked iterations; else invocations are inferred
+  bool marked = false;  ///< the program marked iterations
+  bool stamped =
+      false;  ///< all invocations have stamps of their own; else, and if not marked, they are inferred
   std::uint32_t procedure = CallPaths::kNone;  ///< of inferred invocations
   std::uint32_t context = CallPaths::kNone;    ///< its frame with the most time
   std::uint64_t median_ns = 0;                 ///< of all segments' SOS-times
@@ -52,11 +54,12 @@ struct VariationOptions {
 
 /// Collective. The dominant procedure is the one with the highest inclusive time among those that were
 /// invoked at least twice per rank, summed over call paths; a sampler sees an invocation when the first MPI
-/// call path below the procedure recurs (recurrence.hpp). A procedure whose invocations divide its time so
-/// unevenly that on most ranks one of them has nearly all of it (a loop over input lines, one of which starts
-/// the computation) is taken only where there is no other. Of each process its first time line counts.
-/// `before` is one made of the same `sums` that is of no more use: its memory serves again, as there may be
-/// millions of segments, and so do its segments where a procedure begins anew with the same calls.
+/// call path below the procedure recurs (recurrence.hpp), or by its stamps, as of marked and parallel
+/// regions. A procedure whose invocations divide its time so unevenly that on most ranks one of them has
+/// nearly all of it (a loop over input lines, one of which starts the computation) is taken only where there
+/// is no other. Of each process its first time line counts. `before` is one made of the same `sums` that is
+/// of no more use: its memory serves again, as there may be millions of segments, and so do its segments
+/// where a procedure begins anew with the same calls.
 Variation variation(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
                     const ProcedureSums& sums, const VariationOptions& options = {}, Variation&& before = {});
 

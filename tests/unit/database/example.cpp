@@ -298,7 +298,8 @@ TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
                       400,
                       {{0, {}}, {1, {300}, {{UINT64_MAX}, {5}}, {{last}, {0}}, {UINT64_MAX}}},
                       {{1, 0, 300, last}},
-                      {}}},
+                      {},
+                      true}},
       .metrics = {0, 1},
       .time_map = {
           .begin_ns = 50,

@@ -76,6 +76,14 @@ void ScriptedRun::sample(std::int32_t rank, std::uint64_t at, std::uint64_t sinc
   record.node = context;
 }
 
+void ScriptedRun::region(std::int32_t rank, std::uint64_t begin, std::uint64_t end, std::uint32_t context) {
+  Record& record = processes[static_cast<std::size_t>(rank)].threads[0].emplace_back();
+  record.kind = trace::RecordKind::marked_region;
+  record.enter_ns = begin;
+  record.exit_ns = end;
+  record.node = context;
+}
+
 void ScriptedRun::thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
                               measurement::WaitKind kind) {
   Record& record = processes[static_cast<std::size_t>(rank)].threads[0].emplace_back();

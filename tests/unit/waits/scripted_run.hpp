@@ -59,6 +59,7 @@ struct ScriptedRun {
   void reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value);
 
   /// Its first time line waited for other threads of the process.
+  void region(std::int32_t rank, std::uint64_t begin, std::uint64_t end, std::uint32_t context);
   void thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
                    measurement::WaitKind kind = measurement::WaitKind::omp_barrier);
 

@@ -79,4 +79,40 @@ TEST_CASE("a worker's code is shown below the call that opened its region") {
   }
 }
 
+TEST_CASE("a parallel region is the function that a library runs for its caller") {
+  Threads threads;
+  const ContextId program = threads.add(0, ContextKind::root, database::kNone);
+  const ContextId main = threads.call(program, kMain);
+  const ContextId call = threads.add(main, ContextKind::call, database::kNone);
+  const ContextId parallel = threads.add(call, ContextKind::procedure, kParallel, true);
+  const ContextId waiting = threads.call(parallel, kWait, true);
+  const ContextId task = threads.call(waiting, kOther);
+  RegionPaths none_yet(threads.shape);
+  CHECK(none_yet.run_for(call) == task);  // nothing else was sampled
+  const ContextId region = threads.call(parallel, kRegion);
+  RegionPaths paths(threads.shape);
+  CHECK(paths.run_for(call) == region);     // libgomp: the region ends where it was called
+  CHECK(paths.run_for(waiting) == region);  // libomp: within the library
+  const ContextId elsewhere = threads.add(main, ContextKind::call, database::kNone);
+  CHECK(RegionPaths(threads.shape).run_for(elsewhere) == 0);
+  SECTION("unless the library runs several for it") {
+    threads.call(parallel, kWork);
+    CHECK(RegionPaths(threads.shape).run_for(call) == 0);
+  }
+}
+
+TEST_CASE("a marked region is the innermost around its end") {
+  Threads threads;
+  const ContextId program = threads.add(0, ContextKind::root, database::kNone);
+  const ContextId outer = threads.add(program, ContextKind::region, database::kNone);
+  const ContextId main = threads.call(outer, kMain);
+  const ContextId inner = threads.add(threads.add(main, ContextKind::call, database::kNone),
+                                      ContextKind::region, database::kNone);
+  const ContextId work = threads.add(inner, ContextKind::procedure, kWork);
+  const RegionPaths paths(threads.shape);
+  CHECK(paths.marked_around(work) == inner);
+  CHECK(paths.marked_around(main) == outer);
+  CHECK(paths.marked_around(program) == 0);
+}
+
 }  // namespace culprit::merge::testing::region_paths_test

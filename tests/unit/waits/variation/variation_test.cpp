@@ -122,6 +122,44 @@ TEST_CASE("SOS-times leave out what the thread waited for others of its process"
   }
 }
 
+TEST_CASE("invocations with stamps need no calls, and those within another of the same procedure are one") {
+  // Three in each iteration, the second within the first; on rank 1 one takes longer.
+  for (const int analysts : {1, 2}) {
+    ScriptedRun run(2);
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+      run.call(rank, 0, 10, {on(OperationKind::barrier)});
+      run.path(kInit);
+      std::uint64_t now = 20;
+      for (int i = 0; i < 6; ++i) {
+        const std::uint64_t more = rank == 1 && i == 3 ? 300 : 0;
+        run.region(rank, now + 10, now + 20, kWork);
+        run.sample(rank, now + 40, now, kWork);
+        run.region(rank, now, now + 40, kWork);
+        run.thread_wait(rank, now + 60, now + 65);
+        run.region(rank, now + 50, now + 90 + more, kWork);
+        run.sample(rank, now + 95 + more, now + 40, 3);
+        now += 100 + more;
+        run.call(rank, now, now + 10, {on(OperationKind::barrier)});
+        run.path(kReduce);
+        now += 20;
+      }
+    }
+    const Variation found = vary(run, paths(), {}, analysts, {.procedure = kWorkProcedure});
+    CHECK(found.stamped);
+    REQUIRE(found.rows.size() == 2);
+    REQUIRE(found.rows[1].size() == 12);
+    CHECK(found.rows[0][0].sos_ns == 40);
+    CHECK(found.rows[0][1].sos_ns == 35);
+    CHECK(found.rows[0][1].begin_ns == 70);
+    CHECK(found.median_ns == 40);
+    REQUIRE(found.outliers.size() == 1);
+    CHECK(found.outliers[0].rank == 1);
+    CHECK(found.outliers[0].segment == 7);
+    CHECK(found.outliers[0].sos_ns == 335);
+    CHECK(found.outliers[0].context == kWork);  // though more was sampled around it
+  }
+}
+
 TEST_CASE("what was waited for threads within a series of polls is the polls' time") {
   ScriptedRun run(1);
   run.call(0, 0, 10, {on(OperationKind::barrier)});
