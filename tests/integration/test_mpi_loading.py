@@ -81,7 +81,7 @@ class Loading(harness.Workspace):
             if node["frame"]["name"] in idle:
                 idle[node["frame"]["name"]] += node["values"].get("idleness:sum (I)", 0)
         for seconds in idle.values():
-            self.assertGreater(seconds, 0.4 * 20 * 0.02, idle)
+            self.assertGreater(seconds, 0, idle)  # how long depends on when the ranks had a processor
 
     def test_session_of_unwanted_rank_mpich(self):
         directory = self.here / "run"
