@@ -4,6 +4,7 @@
 #include "launcher/dynamic_section.hpp"
 #include "launcher/failure.hpp"
 #include "machine/machine.hpp"
+#include "measurement/launch_variables.hpp"
 
 #include <array>
 #include <cerrno>
@@ -190,12 +191,10 @@ Mpi linked_mpi(const Program& program, std::string& library) {
 }
 
 Mpi mpi_of_job() {
-  // Of the two, only Open MPI speaks PMIx as it is commonly built; mpirun or a batch system then sets the
-  // rank.
-  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+  for (const char* rank : measurement::kOpenMpiRankVariables) {
     if (std::getenv(rank) != nullptr) return Mpi::openmpi;
   }
-  for (const char* rank : {"PMI_RANK", "PALS_RANKID"}) {
+  for (const char* rank : measurement::kMpichRankVariables) {
     if (std::getenv(rank) != nullptr) return Mpi::mpich;
   }
   return Mpi::none;

@@ -1,10 +1,12 @@
 #include "runtime/process/wanted.hpp"
 
+#include "measurement/launch_variables.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/system_calls.hpp"
 #include "runtime/system/text.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -53,9 +55,16 @@ bool listed(const char* name, const char* const (&names)[Count]) {
   return false;
 }
 
+template <std::size_t Count>
+bool any_is_set(const std::array<const char*, Count>& variables) {
+  for (const char* variable : variables) {
+    if (getenv(variable) != nullptr) return true;
+  }
+  return false;
+}
+
 bool in_mpi_job() {
-  return getenv("OMPI_COMM_WORLD_RANK") != nullptr || getenv("PMI_RANK") != nullptr ||
-         getenv("PMIX_RANK") != nullptr;
+  return any_is_set(measurement::kRankVariables);
 }
 
 const char* program_name() {
@@ -102,8 +111,8 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* wrapper) {
 const char* needed_wrapper() {
   const char* wrapper = nullptr;
   dl_iterate_phdr(look_at, &wrapper);
-  if (wrapper == nullptr && getenv("OMPI_COMM_WORLD_RANK") != nullptr) wrapper = kOpenMpi;
-  if (wrapper == nullptr && getenv("PMI_RANK") != nullptr) wrapper = kMpich;
+  if (wrapper == nullptr && any_is_set(measurement::kOpenMpiRankVariables)) wrapper = kOpenMpi;
+  if (wrapper == nullptr && any_is_set(measurement::kMpichRankVariables)) wrapper = kMpich;
   return wrapper;
 }
 

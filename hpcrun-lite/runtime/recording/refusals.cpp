@@ -1,5 +1,6 @@
 #include "runtime/recording/refusals.hpp"
 
+#include "measurement/launch_variables.hpp"
 #include "measurement/refused_sampling.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
@@ -61,7 +62,7 @@ const char* reason(TimerCall call, int error) {
 
 /// Of a job's processes only the first speaks, as far as the launcher says which that is.
 bool speaks() {
-  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+  for (const char* rank : measurement::kRankVariables) {
     const char* value = getenv(rank);
     if (value != nullptr) return strcmp(value, "0") == 0;
   }
