@@ -31,6 +31,7 @@ class Reading:
         self.stacks = collections.defaultdict(list)
         self.calls = collections.defaultdict(lambda: [0, 0])
         self.waits = collections.defaultdict(lambda: [0, 0])
+        self.thread_waits = collections.defaultdict(lambda: [0, 0])
         self.code = collections.defaultdict(lambda: [0, 0])
         self.begun, self.ended = {}, {}
         self.problems, self.clocks, self.packets = [], {}, 0
@@ -80,6 +81,9 @@ class Reading:
             self.problem(f"an event on a track that is not described: {uuid}")
             return
         track = self.tracks[uuid]
+        below = track.HasField("name")  # a track of waits for other threads
+        if below:
+            track = self.tracks[track.parent_uuid]
         where = (self.processes[track.thread.pid].split(" (")[0], track.thread.thread_name)
         stack = self.stacks[uuid]
         if event.type == pb.TYPE_SLICE_END:
@@ -87,12 +91,13 @@ class Reading:
                 self.problem("a slice ends that did not begin")
                 return
             category, name, began, continued = stack.pop()
-            entry = {"mpi": self.calls, "wait": self.waits, "code": self.code}[category][(*where, name)]
+            waits = self.thread_waits if below else self.waits
+            entry = {"mpi": self.calls, "wait": waits, "code": self.code}[category][(*where, name)]
             entry[0] += 0 if continued else 1
             entry[1] += packet.timestamp - began
             return
-        category = sequence.categories[event.category_iids[0]].name
-        name = sequence.names[event.name_iid].name
+        category = event.categories[0] if below else sequence.categories[event.category_iids[0]].name
+        name = event.name if below else sequence.names[event.name_iid].name
         if event.source_location_iid and event.source_location_iid not in sequence.places:
             self.problem("a place that is not known")
         notes = {sequence.annotations[note.name_iid].name for note in event.debug_annotations}
@@ -125,7 +130,8 @@ class Reading:
             self.problem("threads have one number")
         return {"problems": self.problems, "processes": sorted(self.processes.values()), "arrows": len(self.begun),
                 "threads": len(threads), "packets": self.packets, "clocks": self.clocks,
-                "calls": sums(self.calls), "waits": sums(self.waits), "code": sums(self.code)}
+                "calls": sums(self.calls), "waits": sums(self.waits), "thread_waits": sums(self.thread_waits),
+                "code": sums(self.code)}
 
 
 def packets(data):

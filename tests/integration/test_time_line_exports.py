@@ -160,6 +160,27 @@ class Exports(harness.Workspace):
         return self.measure(mpi, ranks, harness.PROGRAMS / f"{name}.{mpi}", *arguments, options=["--trace"], **options)
 
 
+class WaitsForThreads(Exports):
+    def test_are_below_the_thread_that_waits(self):
+        """As long as the time lines say, in both forms, and no code is in their way."""
+        environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY="passive")
+        directory = self.measure("mpich", 2, harness.PROGRAMS / "truth_waiting_main.mpich", self.here, 10, options=["--trace"],
+                                 env=environment)
+        database = self.merge(directory)
+        expected = harness.viewer_json(database, "variation")["thread_waits_s"]
+        drawn = self.perfetto(database)["thread_waits"]
+        self.assertEqual({name for *_, name, _, _ in drawn}, {"omp-barrier", "lock-held", "condition-wait", "join-wait"})
+        marked = [0.0, 0.0]
+        for thread in self.firefox(database)["threads"]:
+            markers, rank = thread["markers"], int(thread["processName"].split()[1])
+            for data, begin, end in zip(*(markers[key] for key in ("data", "startTime", "endTime"))):
+                marked[rank] += (end - begin) / 1e3 if data["type"] == "Thread wait" else 0
+        for rank in range(2):
+            seconds = sum(ns for where, *_, ns in drawn if where == f"rank {rank}") / 1e9
+            self.assertAlmostEqual(seconds, expected[rank], places=4)
+            self.assertAlmostEqual(marked[rank], expected[rank], places=4)
+
+
 class MessagesAndCollectives(harness.UnderBothMpis, Exports):
     def check(self, mpi):
         found, drawn, database = self.check_all(self.program("traffic", mpi))

@@ -212,7 +212,7 @@ struct Marker {
   std::int64_t begin_ns = 0, end_ns = 0;
   merge::LineWait wait;
   std::uint64_t iteration = 0;
-  bool is_wait = true;
+  enum Kind : std::uint8_t { call_waits, thread_waits, iterates } kind = call_waits;
 };
 
 /// What a thread has.
@@ -241,8 +241,18 @@ class Collector final : public merge::LineEvents {
     into_.samples.push_back({.ns = since(ns), .weight_ns = weight_ns, .context = context});
   }
   void iteration(std::uint64_t ns, std::uint64_t number) override {
-    into_.markers.push_back(
-        {.begin_ns = since(ns), .end_ns = since(ns), .wait = {}, .iteration = number, .is_wait = false});
+    into_.markers.push_back({.begin_ns = since(ns),
+                             .end_ns = since(ns),
+                             .wait = {},
+                             .iteration = number,
+                             .kind = Marker::iterates});
+  }
+  void thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, database::WaitPattern pattern) override {
+    into_.markers.push_back({.begin_ns = since(begin_ns),
+                             .end_ns = since(end_ns),
+                             .wait = {.pattern = pattern},
+                             .iteration = 0,
+                             .kind = Marker::thread_waits});
   }
 
  private:
@@ -272,6 +282,7 @@ class ProfileWriter {
     const std::string name =
         location.thread == 0 ? rank : "thread " + std::to_string(location.thread) + ' ' + role;
     std::ranges::stable_sort(thread.samples, {}, &Sample::ns);
+    std::ranges::stable_sort(thread.markers, {}, &Marker::begin_ns);
     StackTables tables(experiment_);
     out_ << (first_ ? "\n" : ",\n") << R"({"processType":"default","processStartupTime":0,)"
          << R"("processShutdownTime":null,"registerTime":0,"unregisterTime":null,"pausedRanges":[],"name":)"
@@ -303,6 +314,10 @@ class ProfileWriter {
         {"chartLabel", "{marker.data.call} waits for {marker.data.whom}"},
         {"display", {"marker-chart", "marker-table", "timeline-overview"}},
         {"data", {field("call", "Call"), field("whom", "Waits for"), field("by", "Ended by")}}};
+    const Json thread_wait = {{"name", "Thread wait"},
+                              {"tableLabel", "waits for another thread"},
+                              {"display", {"marker-chart", "marker-table", "timeline-overview"}},
+                              {"data", Json::array()}};
     const Json mark = {{"name", "Iteration"},
                        {"tableLabel", "iteration {marker.data.number}"},
                        {"display", {"marker-chart", "marker-table"}},
@@ -324,7 +339,7 @@ class ProfileWriter {
                        {"categories",
                         {category("Other", "grey"), category("code", "blue"), category("waiting", "red"),
                          category("run-time library", "lightblue")}},
-                       {"markerSchema", {wait, mark}}};
+                       {"markerSchema", {wait, thread_wait, mark}}};
     out_ << "{\"meta\":" << meta.dump(-1, ' ', false, Json::error_handler_t::replace) << ",\n";
   }
 
@@ -345,23 +360,21 @@ class ProfileWriter {
   void write_markers(const ThreadData& thread, StackTables& tables, const RunLines* lines) {
     const std::vector<Marker>& markers = thread.markers;
     const std::size_t count = markers.size();
+    const auto is_wait = [&](std::size_t i) { return markers[i].kind != Marker::iterates; };
     out_ << "\"markers\":{\"length\":" << count << ',';
     column(out_, "name", count, [&](std::size_t i) {
-      return tables.text(markers[i].is_wait ? std::string(metrics::name_of(markers[i].wait.pattern))
-                                            : "iteration");
+      return tables.text(is_wait(i) ? std::string(metrics::name_of(markers[i].wait.pattern)) : "iteration");
     });
     out_ << ',';
     column(out_, "startTime", count, [&](std::size_t i) { return milliseconds(markers[i].begin_ns); });
     out_ << ',';
-    column(out_, "endTime", count, [&](std::size_t i) {
-      return markers[i].is_wait ? milliseconds(markers[i].end_ns) : std::string("null");
-    });
+    column(out_, "endTime", count,
+           [&](std::size_t i) { return is_wait(i) ? milliseconds(markers[i].end_ns) : std::string("null"); });
     out_ << ',';
-    column(out_, "phase", count, [&](std::size_t i) { return markers[i].is_wait ? 1 : 0; });
+    column(out_, "phase", count, [&](std::size_t i) { return is_wait(i) ? 1 : 0; });
     out_ << ',';
-    column(out_, "category", count, [&](std::size_t i) {
-      return int{markers[i].is_wait ? StackCategory::waiting : StackCategory::other};
-    });
+    column(out_, "category", count,
+           [&](std::size_t i) { return int{is_wait(i) ? StackCategory::waiting : StackCategory::other}; });
     out_ << ",\n";
     column(out_, "data", count, [&](std::size_t i) { return data_of(markers[i], lines); });
     out_ << "},\n";
@@ -372,7 +385,9 @@ class ProfileWriter {
   }
 
   [[nodiscard]] std::string data_of(const Marker& marker, const RunLines* lines) const {
-    if (!marker.is_wait) return fmt::format(R"({{"type":"Iteration","number":{}}})", marker.iteration);
+    if (marker.kind == Marker::thread_waits) return R"({"type":"Thread wait"})";
+    if (marker.kind == Marker::iterates)
+      return fmt::format(R"({{"type":"Iteration","number":{}}})", marker.iteration);
     std::string whom = "nobody", by;
     if (marker.wait.cause != database::kNone && lines != nullptr) {
       whom = location_label(experiment_, lines->replay().lines()[marker.wait.cause].location);

@@ -54,11 +54,56 @@ class PacketWriter {
   std::string bytes_;
 };
 
+/// What a thread waited for others of its process: on a track below the thread's, which exists where there is
+/// such a wait, since frames that samples show do not end where waits do.
+class ThreadWaitTrack {
+ public:
+  /// `above`: the thread's track.
+  ThreadWaitTrack(PacketWriter& out, std::uint64_t above, std::uint64_t track, std::uint32_t sequence)
+      : out_(out), above_(above), track_(track), sequence_(sequence) {}
+
+  void add(std::uint64_t begin_ns, std::uint64_t end_ns, database::WaitPattern pattern) {
+    if (!begun_) describe();
+    begun_ = true;
+    perfetto::TracePacket packet = event(begin_ns, perfetto::TrackEvent::TYPE_SLICE_BEGIN);
+    packet.mutable_track_event()->add_categories(kCategories[TrackCategory::waiting - 1]);
+    packet.mutable_track_event()->set_name(std::string(metrics::name_of(pattern)));
+    out_.write(packet);
+    out_.write(event(end_ns, perfetto::TrackEvent::TYPE_SLICE_END));
+  }
+
+ private:
+  void describe() {
+    perfetto::TracePacket packet;
+    packet.set_trusted_packet_sequence_id(sequence_);
+    packet.set_sequence_flags(kStateCleared);
+    packet.set_first_packet_on_sequence(true);
+    packet.mutable_track_descriptor()->set_uuid(track_);
+    packet.mutable_track_descriptor()->set_parent_uuid(above_);
+    packet.mutable_track_descriptor()->set_name("waits for threads");
+    out_.write(packet);
+  }
+  [[nodiscard]] perfetto::TracePacket event(std::uint64_t ns, perfetto::TrackEvent::Type type) const {
+    perfetto::TracePacket packet;
+    packet.set_timestamp(ns);
+    packet.set_trusted_packet_sequence_id(sequence_);
+    packet.mutable_track_event()->set_track_uuid(track_);
+    packet.mutable_track_event()->set_type(type);
+    return packet;
+  }
+
+  PacketWriter& out_;
+  std::uint64_t above_, track_;
+  std::uint32_t sequence_;
+  bool begun_ = false;
+};
+
 /// One thread: a track, and a sequence of packets.
 class TrackWriter final : public merge::LineEvents {
  public:
-  TrackWriter(PacketWriter& out, const RunLines& lines, std::uint64_t track, std::uint32_t sequence)
-      : out_(out), lines_(lines), sequence_(sequence) {
+  TrackWriter(PacketWriter& out, const RunLines& lines, std::uint64_t track, std::uint32_t sequence,
+              const ThreadWaitTrack& waits)
+      : out_(out), lines_(lines), sequence_(sequence), waits_(waits) {
     perfetto::TracePacket first;
     first.set_trusted_packet_sequence_id(sequence_);
     first.set_sequence_flags(kStateCleared);
@@ -117,6 +162,10 @@ class TrackWriter final : public merge::LineEvents {
     note->set_name_iid(Annotation::number);
     note->set_uint_value(number_of);
     finish();
+  }
+
+  void thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, database::WaitPattern pattern) override {
+    waits_.add(begin_ns, end_ns, pattern);
   }
 
   /// Behind the last event: arrows that end there.
@@ -230,6 +279,7 @@ class TrackWriter final : public merge::LineEvents {
   PacketWriter& out_;
   const RunLines& lines_;
   std::uint32_t sequence_;
+  ThreadWaitTrack waits_;
   std::vector<Ended> ended_;  // by time
   perfetto::TracePacket packet_;
   std::uint64_t last_ns_ = 0;
@@ -319,7 +369,10 @@ void write_perfetto(std::ostream& out, const RunLines& lines) {
   const std::size_t count = lines.replay().lines().size();
   for (std::size_t line = 0; line < count; ++line) descriptions.add_line(line);
   for (std::size_t line = 0; line < count; ++line) {
-    TrackWriter track(packets, lines, line + 1, static_cast<std::uint32_t>(line + 2));
+    // Behind the tracks of threads and processes, of which there are not more.
+    const ThreadWaitTrack waits(packets, line + 1, 2 * count + line + 1,
+                                static_cast<std::uint32_t>(count + line + 2));
+    TrackWriter track(packets, lines, line + 1, static_cast<std::uint32_t>(line + 2), waits);
     lines.run(line, track);
     track.finish_line();
   }

@@ -54,6 +54,10 @@ class LineEvents {
                                    std::span<const measurement::trace::Operation> /*operations*/) {}
   /// A sample at `ns` that stands for `weight_ns`, also within calls.
   virtual void sample(std::uint64_t /*ns*/, std::uint64_t /*weight_ns*/, database::ContextId /*context*/) {}
+  /// The thread waited for others of its process, outside of MPI calls: behind all other events, in the order
+  /// of time.
+  virtual void thread_wait(std::uint64_t /*begin_ns*/, std::uint64_t /*end_ns*/,
+                           database::WaitPattern /*pattern*/) {}
   /// The program marked iteration `number`.
   virtual void iteration(std::uint64_t /*ns*/, std::uint64_t /*number*/) {}
 };

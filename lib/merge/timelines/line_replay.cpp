@@ -123,6 +123,9 @@ void LineReplay::run(waits::ProcessTrace& process, std::size_t thread, LineEvent
   Record record;
   while (process.next(thread, record)) take(record);
   end();
+  line_.thread_waits.for_each([&events](const waits::ThreadWait& wait) {
+    events.thread_wait(wait.begin_ns, wait.end_ns, wait.pattern);
+  });
 }
 
 void LineReplay::find_containers() {
