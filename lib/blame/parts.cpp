@@ -33,9 +33,9 @@ void for_children(std::span<const Context> contexts, ContextId x, const Visit& v
 
 }  // namespace
 
-/// The outermost procedures and waits below a scope.
+/// The outermost procedures, waits and scopes that are left out below a scope.
 struct Parts::Direct {
-  std::vector<ContextId> procedures, waits;
+  std::vector<ContextId> procedures, waits, left_out;
 };
 
 Parts::Parts(std::span<const Context> contexts, const RoleView& role) : contexts_(contexts), role_(role) {
@@ -105,6 +105,10 @@ bool Parts::is_root(ContextId x) const {
   return kind == ContextKind::root || kind == ContextKind::thread_root || kind == ContextKind::partial;
 }
 
+bool Parts::is_left_out(ContextId x) const {
+  return std::ranges::binary_search(left_out_, x);
+}
+
 bool Parts::of_run_time(ContextId x) const {
   return (contexts_[x].flags & database::kRunTime) != 0;
 }
@@ -113,6 +117,8 @@ void Parts::visit(ContextId x, Direct& into) const {
   for_children(contexts_, x, [&](ContextId c) {
     if (is_wait(contexts_, c)) {
       into.waits.push_back(c);
+    } else if (is_left_out(c)) {
+      into.left_out.push_back(c);
     } else if (is_procedure(c) && !of_run_time(c)) {
       into.procedures.push_back(c);
     } else if (!of_run_time(c) || users_code_[c]) {
@@ -135,16 +141,24 @@ Part Parts::make(std::vector<ContextId> scopes, bool own) const {
   };
   for (const ContextId scope : part.scopes) {
     Direct direct;
-    if (own) visit(scope, direct);
-    std::vector<ContextId> left_out;
-    std::ranges::merge(direct.procedures, direct.waits, std::back_inserter(left_out));
+    if (own) {
+      visit(scope, direct);
+    } else {
+      const auto first = std::ranges::lower_bound(left_out_, scope);
+      direct.left_out.assign(first, std::ranges::lower_bound(left_out_, contexts_[scope].end));
+    }
+    std::vector<ContextId> worked = direct.procedures;
+    worked.insert(worked.end(), direct.left_out.begin(), direct.left_out.end());
+    std::vector<ContextId> left_out = worked;
+    left_out.insert(left_out.end(), direct.waits.begin(), direct.waits.end());
+    std::ranges::sort(left_out);
     ContextId next = scope;
     part.work += work(scope);
     part.weight_sq += weight_sq(scope);
     part.blocked += blocked(scope);
     // Of what is left of a scope without others it is not known how much; that its samples vary like any
     // others is the safe side.
-    if (!own && !role_.covered.empty()) part.covered += role_.covered[scope];
+    if (!own && worked.empty() && !role_.covered.empty()) part.covered += role_.covered[scope];
     add_spread(scope);
     for (const ContextId x : left_out) {
       if (next < x) part.ranges.push_back({.first = next, .end = x});
@@ -152,7 +166,7 @@ Part Parts::make(std::vector<ContextId> scopes, bool own) const {
       part.work = at_least_0(part.work, work(x));
       add_spread(x);
     }
-    for (const ContextId x : direct.procedures) {
+    for (const ContextId x : worked) {
       part.weight_sq = at_least_0(part.weight_sq, weight_sq(x));
       part.blocked = static_cast<std::uint64_t>(at_least_0(part.blocked, blocked(x)));
     }
@@ -183,7 +197,7 @@ std::vector<Part> Parts::procedures_below(const Part& part) const {
 
 void Parts::collect_pieces(ContextId x, bool of_library, std::vector<ContextId>& into) const {
   for_children(contexts_, x, [&](ContextId c) {
-    if (is_wait(contexts_, c) || role_.time[c].sum == 0) return;
+    if (is_wait(contexts_, c) || is_left_out(c) || role_.time[c].sum == 0) return;
     const bool library = of_run_time(c);
     if (is_procedure(c) && !library) return;
     const bool site = contexts_[c].kind == ContextKind::call;

@@ -2,6 +2,7 @@
 
 #include "blame/blame.hpp"
 
+#include <utility>
 #include <vector>
 
 // The parts of a balanced scope that suspects are sought among: code, whatever place it is called from
@@ -30,6 +31,9 @@ class Parts {
   /// Both must outlive this.
   Parts(std::span<const database::Context> contexts, const RoleView& role);
 
+  /// From now on these scopes, ascending and none within another, are in no part.
+  void leave_out(std::vector<database::ContextId> scopes) { left_out_ = std::move(scopes); }
+
   /// One scope as a whole.
   [[nodiscard]] Part whole(database::ContextId x) const;
 
@@ -56,6 +60,7 @@ class Parts {
   void sum_waits();
   void find_users_code();
   void number_procedures();
+  [[nodiscard]] bool is_left_out(database::ContextId x) const;
   [[nodiscard]] bool is_root(database::ContextId x) const;
   [[nodiscard]] bool of_run_time(database::ContextId x) const;
 
@@ -63,6 +68,7 @@ class Parts {
   const RoleView& role_;
   std::vector<metrics::Uint128> wait_weight_sq_;  ///< by context: what is not work
   std::vector<std::uint64_t> wait_blocked_;
+  std::vector<database::ContextId> left_out_;
   std::vector<bool> users_code_;          ///< by context: the user's code is at or below it
   std::vector<std::uint32_t> procedure_;  ///< by context: number of the procedure, database::kNone for others
   std::vector<bool> shared_;              ///< by procedure

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -40,10 +41,11 @@ std::uint64_t rounded(double ns) {
   return static_cast<std::uint64_t>(std::llround(ns));
 }
 
-/// A suspect, and whether it is all that its walk ended in, or without what that calls.
+/// A suspect, and whether it is all that its walk ended in, or without what that calls; and whether it was
+/// sought without the blamed scopes within.
 struct Found {
   Suspect suspect;
-  bool own = false;
+  bool own = false, apart = false;
   /// The waiting that its excess can cause, in ns, however many balanced scopes around it are blamed: others
   /// wait for it once.
   double bound = 0;
@@ -51,6 +53,12 @@ struct Found {
 
 std::uint64_t explains(const Found& found) {
   return found.suspect.explains_ns;
+}
+
+double explains_all(const std::vector<Found>& found) {
+  double sum = 0;
+  for (const Found& one : found) sum += static_cast<double>(explains(one));
+  return sum;
 }
 
 std::uint64_t share_of(std::uint64_t ns, double share) {
@@ -123,13 +131,14 @@ class Search {
         parts_(contexts, role),
         work_(role, locations.size(), work, options.period_ns) {}
 
-  /// Adds those below one blamed context.
-  void below(const database::BlameRow& row);
+  /// Adds those below one blamed context; `within`: the outermost blamed ones within it.
+  void below(const database::BlameRow& row, std::vector<ContextId> within);
 
   /// Largest explains first, each once.
   [[nodiscard]] std::vector<Suspect> take();
 
  private:
+  [[nodiscard]] std::vector<Found> suspects_of(const database::BlameRow& row) const;
   [[nodiscard]] Late late_threads(const Part& whole) const;
   [[nodiscard]] std::vector<std::size_t> culprits_of(const Excess& e) const;
   [[nodiscard]] ContextId site_of(const Excess& e, const std::vector<std::size_t>& culprits,
@@ -261,14 +270,16 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
   suspect.save_removed_ns = rounded(removed);
 }
 
-void Search::below(const database::BlameRow& row) {
+/// The suspects below one blamed context, in the parts that are not left out.
+std::vector<Found> Search::suspects_of(const database::BlameRow& row) const {
+  std::vector<Found> found;
   const Part whole = parts_.whole(row.context);
   const Late late = late_threads(whole);
   const std::span<const std::uint64_t> work = work_.of(whole.ranges);
   const double largest = static_cast<double>(std::ranges::max(work)) - mean_of(work);
   const double blame = static_cast<double>(row.sum);
   const double explainable = std::min(blame, threads() * largest);
-  if (late.threads.empty() || explainable <= 0) return;
+  if (late.threads.empty() || explainable <= 0) return found;
   const double excess = total(late.excess);
   constexpr double kRounding = 1 - 1e-9;
   const double least = kRounding * kListed * blame / explainable * excess;
@@ -292,8 +303,25 @@ void Search::below(const database::BlameRow& row) {
     judge(suspect, end.excess, culprits.size(), explained);
     suspect.scopes = std::move(end.excess.part.scopes);
     const double bound = threads() * largest * real_total(end.excess) / excess;
-    found_.push_back({.suspect = std::move(suspect), .own = end.excess.part.own, .bound = bound});
+    found.push_back(
+        {.suspect = std::move(suspect), .own = end.excess.part.own, .apart = false, .bound = bound});
   }
+  return found;
+}
+
+/// A blamed scope within this one takes all threads equally long, so that its excess makes nobody late behind
+/// it, nor does another rank's there make up for excess outside. Only where what is left explains much less
+/// than all does, what is uneven in the scopes within may be late behind them as well.
+void Search::below(const database::BlameRow& row, std::vector<ContextId> within) {
+  std::vector<Found> found = suspects_of(row);
+  if (!within.empty()) {
+    parts_.leave_out(std::move(within));
+    std::vector<Found> apart = suspects_of(row);
+    parts_.leave_out({});
+    for (Found& one : apart) one.apart = true;
+    if (explains_all(apart) >= kSameWork * explains_all(found)) found = std::move(apart);
+  }
+  std::ranges::move(found, std::back_inserter(found_));
 }
 
 /// One suspect for the same code below several balanced scopes.
@@ -325,7 +353,7 @@ void Search::hand_inwards() {
     std::vector<Found*> inner;
     double excess = 0;
     double explained = 0;
-    for (std::size_t k = i + 1; k < found_.size() && !found_[i].own; ++k) {
+    for (std::size_t k = i + 1; k < found_.size() && !found_[i].own && !found_[i].apart; ++k) {
       const Suspect& other = found_[k].suspect;
       if (other.balanced >= contexts_[outer.balanced].end) break;
       if (other.balanced == outer.balanced || !holds(outer, other.suspect)) continue;
@@ -363,6 +391,18 @@ std::vector<Suspect> Search::take() {
   return suspects;
 }
 
+/// Of `blamed`, ascending, the outermost within a scope.
+std::vector<ContextId> outermost_within(std::span<const database::Context> contexts,
+                                        std::span<const ContextId> blamed, ContextId around) {
+  std::vector<ContextId> within;
+  auto next = std::ranges::upper_bound(blamed, around);
+  while (next != blamed.end() && *next < contexts[around].end) {
+    within.push_back(*next);
+    next = std::ranges::lower_bound(blamed, contexts[*next].end);
+  }
+  return within;
+}
+
 }  // namespace
 
 std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, const RoleThreads& threads,
@@ -373,7 +413,13 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
     throw std::invalid_argument("more threads are compared than the role has");
   if (threads.locations.size() < 2) return {};
   Search search(contexts, threads.role, role, threads.locations, work, options);
-  for (const database::BlameRow& row : blame) search.below(row);
+  std::vector<ContextId> blamed;
+  for (const database::BlameRow& row : blame) {
+    if (row.sum != 0) blamed.push_back(row.context);
+  }
+  std::ranges::sort(blamed);
+  for (const database::BlameRow& row : blame)
+    search.below(row, outermost_within(contexts, blamed, row.context));
   return search.take();
 }
 

@@ -262,6 +262,41 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   CHECK(bounded[0].save_removed_ns == 900);
 }
 
+TEST_CASE("what is uneven in a balanced scope within makes nobody late behind that") {
+  // A loop with a barrier in which one thread is slow; behind it another one works alone, as long as the
+  // first worked more in the loop; or the same one does.
+  const bool same_thread = GENERATE(false, true);
+  CAPTURE(same_thread);
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId loop = tree.add(main, ContextKind::loop);
+  const ContextId smooth = tree.call(loop, kWork, 10);
+  const ContextId loop_wait = tree.add_wait(loop);
+  const ContextId assemble = tree.call(main, kSecond, 20);
+  const ContextId main_wait = tree.add_wait(main);
+  RoleFixture role(tree.contexts(), 2);
+  role.spend(smooth, {1500, 4500});
+  role.spend(loop_wait, {3000, 0}, true);
+  role.spend(assemble, same_thread ? std::initializer_list<std::uint64_t>{0, 3000}
+                                   : std::initializer_list<std::uint64_t>{3000, 0});
+  role.spend(main_wait,
+             same_thread ? std::initializer_list<std::uint64_t>{3000, 0}
+                         : std::initializer_list<std::uint64_t>{0, 3000},
+             true);
+  const std::vector<BlameRow> blame = {{main, 3000, 0, 0}, {loop, 3000, 0, 0}};
+  const auto suspects =
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
+  REQUIRE(suspects.size() == 2);
+  for (const database::Suspect& suspect : suspects) {
+    const bool serial = suspect.suspect == assemble;
+    CHECK(suspect.suspect == (serial ? assemble : smooth));
+    CHECK(suspect.explains_ns == 3000);
+    CHECK(suspect.balanced == (serial ? main : loop));
+    CHECK(suspect.locations == std::vector<std::uint32_t>{serial && !same_thread ? 0U : 1U});
+  }
+  CHECK(suspects[0].suspect != suspects[1].suspect);
+}
+
 TEST_CASE("what an outer scope's suspect explains is handed to those found within it") {
   TreeFixture tree;
   const ContextId main = tree.add(0, ContextKind::procedure);
