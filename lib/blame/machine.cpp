@@ -325,8 +325,11 @@ class Finder {
 Preempted preempted(const ScheduledThread& thread) {
   const auto lack = [](std::uint64_t wall, std::uint64_t cpu) { return wall > cpu ? real(wall - cpu) : 0.0; };
   const double in_work = lack(thread.work_ns, thread.work_cpu_ns);
-  const double in_waits = lack(thread.sampled_ns - std::min(thread.sampled_ns, thread.work_ns),
-                               thread.cpu_ns - std::min(thread.cpu_ns, thread.work_cpu_ns));
+  constexpr double kMillisecond = 1e6;
+  const double in_all_waits = lack(thread.sampled_ns - std::min(thread.sampled_ns, thread.work_ns),
+                                   thread.cpu_ns - std::min(thread.cpu_ns, thread.work_cpu_ns));
+  // Who sleeps until another thread of its process wakes it is not ready to run.
+  const double in_waits = std::max(0.0, in_all_waits - kMillisecond * thread.slept_ms);
   if (thread.ran_ns == 0 || thread.lived_ns == 0 || in_work + in_waits <= 0) return {};
   // Sampling may have been stopped for a part of the thread's life.
   const double sampled = std::min(1.0, real(thread.sampled_ns) / real(thread.lived_ns));

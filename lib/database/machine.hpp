@@ -13,9 +13,9 @@ inline constexpr std::uint64_t kIdleUnknown = ~std::uint64_t{0};
 /// How one thread was scheduled, and what its host had to give. The bytes are those of the file. Times in ns.
 struct ScheduledThread {
   std::uint32_t location = 0;
-  std::uint32_t online = 0;   ///< processors of its host; 0: nothing is known of the host
-  std::uint32_t allowed = 0;  ///< of them, what its control group may use
-  std::uint32_t unused = 0;
+  std::uint32_t online = 0;    ///< processors of its host; 0: nothing is known of the host
+  std::uint32_t allowed = 0;   ///< of them, what its control group may use
+  std::uint32_t slept_ms = 0;  ///< of its samples in waits for threads of its process: asleep; ms
   std::uint32_t voluntary = 0, involuntary = 0;  ///< context switches
   std::uint64_t ran_ns = 0;                      ///< on a processor, in its whole life
   std::uint64_t runnable_ns = 0;                 ///< ready to run without a processor, likewise

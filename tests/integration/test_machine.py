@@ -206,9 +206,18 @@ class Machine(harness.Workspace):
         """The CPU time is that of what computes, not of what was called as the processor went to others."""
         command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / "clock_reader", "1.5"]
         harness.launch("openmpi", 2 * len(ALLOWED), command)
+        self.assert_computed_in("compute")
+
+    def test_short_work_between_sleeps(self):
+        """The CPU time is that of what computes, not of the barrier that samples meet the thread at."""
+        harness.run([harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / "short_work", "400"])
+        self.assert_computed_in("compute")
+
+    def assert_computed_in(self, name):
         view = harness.viewer_json(self.merge(self.here / "run"), "view", "calling-context", "--metrics", "CPU:sum (I)")
-        compute = [node["values"]["CPU:sum (I)"] for node in harness.walk(view["roots"]) if node["frame"]["name"].startswith("compute")]
-        self.assertGreater(compute[0], 0.9 * sum(root["values"]["CPU:sum (I)"] for root in view["roots"]))
+        for root in view["roots"]:
+            computed = sum(node["values"].get("CPU:sum (I)", 0) for node in harness.walk([root]) if node["frame"]["name"].startswith(name))
+            self.assertGreater(computed, 0.9 * root["values"]["CPU:sum (I)"], root["frame"]["name"])
 
     def behind_start(self, directory):
         """The report on a copy of what is measured, from when on most of it is behind MPI_Init."""

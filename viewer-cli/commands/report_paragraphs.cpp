@@ -30,7 +30,7 @@ constexpr std::size_t kGapsListed = 2;
 constexpr std::size_t kWorkNamed = 3;
 constexpr std::size_t kAnyWidth = 100;
 constexpr double kMostlyCpu = 0.8;  // of the work: below, the report says so
-constexpr double kHardlyPreempted = 0.1;
+constexpr double kHardlyRunnable = 0.1;
 
 using Tone = ReportParagraph::Tone;
 using PlaceKind = ReportPlace::Kind;
@@ -287,9 +287,9 @@ class Report {
   }
 
   [[nodiscard]] std::string what_stretches(std::uint32_t role) const {
-    const std::optional<double> preempted = preempted_share(experiment_, role);
-    return preempted && *preempted < kHardlyPreempted ? "sleep, I/O or page faults"
-                                                      : "more threads than free cores, sleep or I/O";
+    const std::optional<double> runnable = runnable_share(experiment_, role);
+    return runnable && *runnable < kHardlyRunnable ? "sleep, I/O or page faults"
+                                                   : "more threads than free cores, sleep or I/O";
   }
 
   [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }

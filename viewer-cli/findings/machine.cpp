@@ -243,17 +243,17 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
   return phrases;
 }
 
-std::optional<double> preempted_share(const database::Contents& experiment, std::uint32_t role) {
-  double preempted = 0;
+std::optional<double> runnable_share(const database::Contents& experiment, std::uint32_t role) {
+  double runnable = 0;
   double lacking = 0;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    if (experiment.locations[thread.location].role != role) continue;
-    preempted += blame::preempted(thread).work_ns;
-    if (thread.work_ns > thread.work_cpu_ns)
-      lacking += static_cast<double>(thread.work_ns - thread.work_cpu_ns);
+    if (experiment.locations[thread.location].role != role || thread.work_ns <= thread.work_cpu_ns) continue;
+    const auto lack = static_cast<double>(thread.work_ns - thread.work_cpu_ns);
+    runnable += std::min(static_cast<double>(thread.runnable_ns), lack);
+    lacking += lack;
   }
   if (lacking <= 0) return std::nullopt;
-  return std::min(1.0, preempted / lacking);
+  return runnable / lacking;
 }
 
 }  // namespace culprit::viewer

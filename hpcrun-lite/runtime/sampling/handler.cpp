@@ -49,20 +49,30 @@ constexpr std::uint64_t kLate = 200'000;
 /// So many late samples in a row leave what they used to the next.
 constexpr std::uint32_t kMostLate = 16;
 
-/// What of the `used` CPU time since the last sample one at `node` is charged, whose tick was due at `due`. A
-/// thread that had lost its processor then is interrupted where the kernel took it, at system calls more
-/// often than elsewhere, and not in proportion to what code computes: the next sample that met it on a
-/// processor is charged that time, too.
-std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, std::uint64_t due, std::uint64_t time,
-                          measurement::NodeIndex node) {
+/// A sample, as far as it says what the thread's CPU time was used for.
+struct SampledAt {
+  std::uint64_t due, time;  ///< on the sampling clock
+  measurement::NodeIndex node;
+  bool asleep;  ///< in a wait for another thread
+};
+
+/// What of the `used` CPU time since the last sample this one is charged. A thread that had lost its
+/// processor is interrupted where the kernel took it, at system calls more often than elsewhere, and one that
+/// fell asleep since the last sample computed before that: the next sample that met it on a processor is
+/// charged that time, too.
+std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, const SampledAt& at) {
   ChargedTime& cpu = thread->cpu;
-  const std::uint64_t passed = time - std::exchange(cpu.sampled_at, time);
-  const std::uint64_t late = time > due ? time - due : 0;
-  const bool lost_processor = late > kLate && passed > used && passed - used > late / 2;
+  const std::uint64_t passed = at.time - std::exchange(cpu.sampled_at, at.time);
+  const std::uint64_t late = at.time > at.due ? at.time - at.due : 0;
+  const std::uint64_t off = passed > used ? passed - used : 0;
+  const bool lost_processor = late > kLate && off > late / 2;
+  const bool asleep = at.asleep && off > kLate;
   cpu.carried_ns += used;
-  if (lost_processor && ++cpu.late <= kMostLate) [[unlikely]] {
-    cpu.late_node = node;
-    return 0;
+  if (asleep || lost_processor) [[unlikely]] {
+    // Between long sleeps a thread may work so little that samples hardly ever meet it.
+    if (cpu.late == 0 || !asleep) ++cpu.late;
+    cpu.late_node = at.node;
+    if (cpu.late <= kMostLate) return 0;
   }
   cpu.late = 0;
   return std::exchange(cpu.carried_ns, 0);
@@ -90,9 +100,11 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);
   thread->cpu.last_ns += cpu;
+  const bool asleep = awaits_thread(thread->blame.account.activity) && in_system_call(context);
+  const SampledAt at{.due = due, .time = time, .node = node, .asleep = asleep};
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
-                                          .cpu_ns = charged_cpu(thread, cpu, due, time, node),
+                                          .cpu_ns = charged_cpu(thread, cpu, at),
                                           .blocked = thread->blocked_call,
                                           .mark = mark,
                                           .stretch = present_stretch()});

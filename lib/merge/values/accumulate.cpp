@@ -26,6 +26,10 @@ constexpr std::uint32_t bit_of(WaitKind kind) {
 /// No thread's squares are more, in ns²: those of many threads add up in 128 bits.
 constexpr double kMostSquares = 1e30;
 
+/// Who waits for threads asleep uses less than one in this many ns; who looks again and again, more, even
+/// where several share a processor.
+constexpr std::uint64_t kAwake = 10;
+
 bool counts_instructions(const std::string& event) {
   return event == "PAPI_TOT_INS" || event == "perf::INSTRUCTIONS" || event == "INSTRUCTIONS";
 }
@@ -373,15 +377,23 @@ void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread,
   const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
   const auto cpu = own_.column(Columns::kCpu);
   const auto slots = own_.numbers();
+  std::uint64_t waited = 0, waited_cpu = 0;  // for threads of its process
   for (std::size_t i = 0; i < contexts_.size(); ++i) {
     row.sampled_ns += time[i];
     row.idle_ns += idleness[i];
     row.cpu_ns += cpu[i];
+    if (slots_[slots[i]].waits && shape_.contexts[contexts_[i]].wait != WaitKind::mpi) {
+      waited += time[i];
+      waited_cpu += cpu[i];
+    }
     if (slots_[slots[i]].waits) continue;
     row.work_ns += time[i] - std::min(time[i], idleness[i]);
     row.work_cpu_ns += cpu[i];
     if (instructions_) row.instructions += own_.column(*instructions_)[i];
   }
+  if (waited_cpu < waited / kAwake)
+    row.slept_ms =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>((waited - waited_cpu) / 1'000'000, UINT32_MAX));
   schedules_.push_back(row);
 }
 

@@ -36,6 +36,7 @@ struct Rank {
   ProcessorSet mask = processors(0, 1);
   std::uint32_t host = 0;
   double instructions = 0;
+  double slept = 0;  ///< of `wait`, for threads of its process
 };
 
 /// A host as all its processes saw it.
@@ -54,6 +55,7 @@ std::vector<ThreadOnHost> run_of(const std::vector<Rank>& ranks, const Host& hos
     threads.push_back({.facts = {.location = number,
                                  .online = host.online,
                                  .allowed = host.allowed,
+                                 .slept_ms = static_cast<std::uint32_t>(std::lround(1000 * rank.slept)),
                                  .ran_ns = ns(rank.work_cpu + rank.wait_cpu),
                                  .runnable_ns = ns(rank.runnable),
                                  .lived_ns = ns(life),
@@ -100,6 +102,10 @@ TEST_CASE("time without a processor is divided between work and waits") {
   const Preempted none = of({.work = 5, .work_cpu = 5, .wait = 5, .wait_cpu = 5, .runnable = 0.1});
   CHECK(none.work_ns == 0);
   CHECK(none.waits_ns == 0);
+  // Asleep, it was not ready to run: all of that fell on work.
+  const Preempted asleep = of({.work = 5, .work_cpu = 2, .wait = 5, .runnable = 2.5, .slept = 5});
+  CHECK(std::abs(asleep.work_ns - 2.5 * kSecond) < 1);
+  CHECK(asleep.waits_ns == 0);
 }
 
 TEST_CASE("ranks that sleep in their work and yield in their waits are not the machine's") {

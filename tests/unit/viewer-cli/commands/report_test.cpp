@@ -502,7 +502,7 @@ TEST_CASE("Sleep and preemption are distinguished where the kernel counted") {
                                                        .cpu_ns = 2 * kSecond,
                                                        .work_ns = 4 * kSecond,
                                                        .work_cpu_ns = kSecond});
-    return preempted_share(asleep.sample.experiment(), 0);
+    return runnable_share(asleep.sample.experiment(), 0);
   };
   CHECK(share_with(0) == 0.0);
   CHECK(share_with(3 * kSecond) == 1.0);
