@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+import subprocess
+import time
 import unittest
 
 import harness
@@ -52,6 +54,21 @@ class Identity(Measured):
         for command in ("report", "info"):
             text = " ".join(harness.run([harness.VIEWER, self.database, command]).stdout.split())
             self.assertIn("the time lines of 2 of 3 ranks are missing", text)
+
+    def test_a_database_from_before_the_end_of_the_run_says_so(self):
+        directory = self.here / "run"
+        program = subprocess.Popen([harness.HPCRUN, "-q", "-o", directory, harness.PROGRAMS / "spin", "6"], env=harness.ENVIRONMENT,
+                                   stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while not self.files(directory) and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(1.5)
+        harness.run([harness.VIEWER, directory, "report"], expect=3)
+        self.assertEqual(program.wait(), 0)
+        done = harness.run([harness.VIEWER, directory, "report"], expect=3)
+        self.assert_one_line(done.stderr, "run.db: was merged before the run in", "had ended", "prof-mpi --force")
+        self.merge(directory, "--force")
+        self.assertEqual(harness.run([harness.VIEWER, directory, "report"]).stderr, "")
 
     def test_a_copied_measurement_counts_once(self):
         directory = self.traced()

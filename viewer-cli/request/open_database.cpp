@@ -76,6 +76,25 @@ bool is_of_an_older_run(const fs::path& database, const std::string& run_id, con
   return !run.empty() && run != run_id;
 }
 
+/// True if a process of a run that was merged before its end, or was killed, has written since. Looks at few
+/// files: where the run goes on, all are written.
+bool went_on(const fs::path& database, const fs::path& directory) {
+  constexpr int kMostLooks = 1000;
+  std::error_code error;
+  const fs::file_time_type merged = fs::last_write_time(database, error);
+  if (error) return false;
+  int looks = 0;
+  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end && looks < kMostLooks;
+       at.increment(error)) {
+    if (at->path().extension() != ".culprit") continue;
+    ++looks;
+    const fs::file_time_type written = at->last_write_time(error);
+    if (!error && written > merged) return true;
+    error.clear();
+  }
+  return false;
+}
+
 }  // namespace
 
 Opened open_database(const std::string& path, const std::string& output, bool quiet, bool anew) {
@@ -89,10 +108,11 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
   }
   Opened opened;
   fs::path database = path;
+  bool merged = false;
   if (fs::is_directory(status)) {
     database = output.empty() ? database_beside(path) : fs::path(output);
-    if (anew || !fs::exists(database))
-      opened.degraded = merge_directory(path, database, quiet, anew && output.empty());
+    merged = anew || !fs::exists(database);
+    if (merged) opened.degraded = merge_directory(path, database, quiet, anew && output.empty());
   }
   try {
     opened.source = std::make_unique<views::DatabaseSource>(database);
@@ -105,6 +125,13 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
     throw std::runtime_error("open: " + database.string() + ": belongs to another run than " + path +
                              ", which was measured later (prof-mpi --force " + print::shell_path(path) +
                              " replaces it, or give the database itself)");
+  }
+  const bool is_merged_before = database != fs::path(path) && !merged;
+  if (is_merged_before && opened.source->experiment().quality.cut_short > 0 && went_on(database, path)) {
+    opened.degraded = true;
+    print::complain("viewer-cli", "open: " + database.string() + ": was merged before the run in " + path +
+                                      " had ended, and shows it up to then (prof-mpi --force " +
+                                      print::shell_path(path) + " merges it again)");
   }
   return opened;
 }

@@ -7,7 +7,7 @@
 
 namespace culprit::viewer {
 
-/// An opened database, and whether it was merged just now with losses.
+/// An opened database, and whether it was merged just now with losses, or before its run had ended.
 struct Opened {
   std::unique_ptr<views::DatabaseSource> source;
   bool degraded = false;
