@@ -121,7 +121,7 @@ class Search {
         locations_(locations),
         epsilon_(options.epsilon),
         parts_(contexts, role),
-        work_(role, locations.size(), work, options.period_ns) {}
+        work_(role, work, options.period_ns) {}
 
   /// Adds those below one blamed context.
   void below(const database::BlameRow& row);
@@ -142,8 +142,7 @@ class Search {
   void merge_equal();
   void hand_inwards();
   [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
-  /// T: those that are compared.
-  [[nodiscard]] double threads() const { return static_cast<double>(locations_.size()); }
+  [[nodiscard]] double threads() const { return role_.threads; }
 
   std::span<const database::Context> contexts_;
   std::uint32_t role_index_;
@@ -369,9 +368,9 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
                                    const RoleView& role, std::span<const database::BlameRow> blame,
                                    const WorkOf& work, const Options& options) {
   check_role(role, contexts.size());
-  if (threads.locations.size() > role.threads)
-    throw std::invalid_argument("more threads are compared than the role has");
-  if (threads.locations.size() < 2) return {};
+  if (threads.locations.size() != role.threads)
+    throw std::invalid_argument("a location is needed for every thread that is compared");
+  if (role.threads < 2) return {};
   Search search(contexts, threads.role, role, threads.locations, work, options);
   for (const database::BlameRow& row : blame) search.below(row);
   return search.take();
