@@ -20,7 +20,8 @@ struct Options {
 
 inline constexpr double kCoveredUnit = 65536;
 
-/// What the balance test knows of one context in one role; all inclusive, dense by ContextId.
+/// What is known of the contexts in one role, of those of its threads that are compared (lived_briefly);
+/// shift_blame gets all threads'. All inclusive, dense by ContextId.
 struct RoleView {
   std::uint32_t threads = 0;                       ///< T
   std::span<const metrics::Accumulator> time;      ///< REALTIME (I)
@@ -45,7 +46,13 @@ std::vector<database::Balance> test_balance(std::span<const database::Context> c
 std::vector<database::BlameRow> shift_blame(std::span<const database::Context> contexts, const RoleView& role,
                                             std::span<const database::Balance> balance);
 
-/// Which role it is, and the location of each of its threads that are compared (compared_threads).
+/// Whether a thread is not compared with others of its role, the longest of which lived `longest_ns`: one
+/// that lived less than half as long cannot have worked as long as they.
+constexpr bool lived_briefly(std::uint64_t lived_ns, std::uint64_t longest_ns) {
+  return lived_ns < longest_ns / 2;
+}
+
+/// Which role it is, and the location of each of its threads that are compared.
 struct RoleThreads {
   std::uint32_t role = 0;
   std::span<const std::uint32_t> locations;
@@ -53,12 +60,6 @@ struct RoleThreads {
 
 /// Contexts, ascending and disjoint.
 using Ranges = std::vector<database::ContextRange>;
-
-/// The locations, of those of one role, whose threads lived at least half as long as the longest of them: one
-/// that lived briefly cannot have worked as long as the others. `lived`: by location, ns (the root's
-/// REALTIME).
-std::vector<std::uint32_t> compared_threads(std::span<const std::uint32_t> of_role,
-                                            std::span<const std::uint64_t> lived);
 
 /// Work W (REALTIME − idleness, ns) that every compared thread did itself in the contexts `of`, in their
 /// order. `within` holds all of them and was asked for before; empty where nothing did. Valid until the next

@@ -79,14 +79,15 @@ double real_total(const Excess& e) {
 
 std::span<const std::uint64_t> Work::of(const Ranges& ranges, const Ranges& within) const {
   const std::span<const std::uint64_t> work = work_(ranges, within);
-  if (work.size() != compared_) throw std::invalid_argument("work is not given for every compared thread");
+  if (work.size() != role_.threads)
+    throw std::invalid_argument("work is not given for every compared thread");
   return work;
 }
 
 double Work::error(const Part& part) const {
   const double share = static_cast<double>(part.work) / std::max(1.0, static_cast<double>(role_.time[0].sum));
   return std::sqrt(
-      sampling_variance(part.weight_sq, part.blocked, part.covered, share, compared_, period_ns_));
+      sampling_variance(part.weight_sq, part.blocked, part.covered, share, role_.threads, period_ns_));
 }
 
 Division::Offer Division::offer_of(const Part& part, const Ranges& within, const PerLate& left,

@@ -45,8 +45,8 @@ double real_total(const Excess& e);
 class Work {
  public:
   /// All must outlive this.
-  Work(const RoleView& role, std::size_t compared, const WorkOf& work, std::uint64_t period_ns)
-      : role_(role), compared_(static_cast<std::uint32_t>(compared)), work_(work), period_ns_(period_ns) {}
+  Work(const RoleView& role, const WorkOf& work, std::uint64_t period_ns)
+      : role_(role), work_(work), period_ns_(period_ns) {}
 
   /// Of each thread; `within` holds the part and was asked for before. Valid until the next call. Throws
   /// std::invalid_argument where it is not given for every compared thread.
@@ -58,7 +58,6 @@ class Work {
 
  private:
   const RoleView& role_;
-  std::uint32_t compared_;
   const WorkOf& work_;
   std::uint64_t period_ns_;
 };

@@ -1,9 +1,8 @@
-// Sampling variance of a context's time, what counts as waiting, and which threads are compared, as balance
-// and suspects need them (docs/algorithms.md 5.2, 5.4).
+// Sampling variance of a context's time and what counts as waiting, as balance and suspects need them
+// (docs/algorithms.md 5.2).
 #include "blame/role_facts.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 
 namespace culprit::blame {
@@ -32,17 +31,6 @@ bool is_wait(std::span<const database::Context> contexts, database::ContextId x)
     if ((contexts[c].flags & database::kFrontier) == 0) return false;
   }
   return true;
-}
-
-std::vector<std::uint32_t> compared_threads(std::span<const std::uint32_t> of_role,
-                                            std::span<const std::uint64_t> lived) {
-  constexpr std::uint64_t kAlike = 2;
-  std::uint64_t longest = 0;
-  for (const std::uint32_t location : of_role) longest = std::max(longest, lived[location]);
-  std::vector<std::uint32_t> compared;
-  std::ranges::copy_if(of_role, std::back_inserter(compared),
-                       [&](std::uint32_t location) { return lived[location] >= longest / kAlike; });
-  return compared;
 }
 
 void check_role(const RoleView& role, std::size_t contexts) {

@@ -129,7 +129,7 @@ class Search {
         locations_(locations),
         epsilon_(options.epsilon),
         parts_(contexts, role),
-        work_(role, locations.size(), work, options.period_ns) {}
+        work_(role, work, options.period_ns) {}
 
   /// Adds those below one blamed context; `within`: the outermost blamed ones within it.
   void below(const database::BlameRow& row, std::vector<ContextId> within);
@@ -151,8 +151,7 @@ class Search {
   void merge_equal();
   void hand_inwards();
   [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
-  /// T: those that are compared.
-  [[nodiscard]] double threads() const { return static_cast<double>(locations_.size()); }
+  [[nodiscard]] double threads() const { return role_.threads; }
 
   std::span<const database::Context> contexts_;
   std::uint32_t role_index_;
@@ -409,9 +408,9 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
                                    const RoleView& role, std::span<const database::BlameRow> blame,
                                    const WorkOf& work, const Options& options) {
   check_role(role, contexts.size());
-  if (threads.locations.size() > role.threads)
-    throw std::invalid_argument("more threads are compared than the role has");
-  if (threads.locations.size() < 2) return {};
+  if (threads.locations.size() != role.threads)
+    throw std::invalid_argument("a location is needed for every thread that is compared");
+  if (role.threads < 2) return {};
   Search search(contexts, threads.role, role, threads.locations, work, options);
   std::vector<ContextId> blamed;
   for (const database::BlameRow& row : blame) {

@@ -268,7 +268,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   bool private_for_inputs = false;
   if (writer) {
     WorkByThread work(comm, *writer, end_tiles(*writer, shape));
-    diagnose(work, experiment, code.roles.of, summaries, options.blame);
+    diagnose(work, experiment, code.roles, summaries, options.blame);
     writer->add_experiment(experiment, each_location);
     private_for_inputs = writer->finish(readership);
   }

@@ -50,6 +50,16 @@ class ManyThreads(harness.Workspace):
         self.assert_spent(spent, found, threads)
         self.assertLess(info["samples"], 10 * threads + seconds / PERIOD)
 
+    def test_who_waits_for_input_makes_nobody_idle(self):
+        """Threads in read() of a pipe and in poll() wait outside of the process: what others idle is the doing of who works. Of
+        system calls of the program's own it is not seen that they wait."""
+        self.measured("mixed", 2 * len(WAITS), 2)
+        view = harness.viewer_json(self.here / "run.db", "view", "calling-context", "--metrics", "idleness-caused:sum (I)")
+        caused = waiting_threads.found(view["roots"], [f"waits_in_{wait}" for wait in WAITS] + ["works"], "idleness-caused:sum (I)")
+        self.assertGreater(caused["works"], 0.3 * sum(caused.values()))
+        for name in ("waits_in_read", "waits_in_poll"):
+            self.assertLess(caused.get(name, 0), 0.05 * caused["works"], caused)
+
     def test_time_lines_have_the_same_waits(self):
         spent, found, info = self.measured("mixed", len(WAITS), 2, "--trace")
         self.assert_spent(spent, found, 1, share=0.05)

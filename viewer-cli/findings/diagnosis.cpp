@@ -199,12 +199,18 @@ void leave_out(const database::Contents& experiment, ContextId start_up, std::ui
 
 std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role) {
   const database::Contents& experiment = figures.experiment();
-  std::vector<std::uint32_t> of_role;
+  std::vector<std::uint32_t> compared;
   for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
-    if (experiment.locations[location].role == role) of_role.push_back(location);
+    if (experiment.locations[location].role == role) compared.push_back(location);
   }
   const std::optional<std::uint32_t> time = metric_named(experiment, "REALTIME");
-  return time ? blame::compared_threads(of_role, figures.per_thread(0, *time, true)) : of_role;
+  if (!time) return compared;
+  const std::vector<std::uint64_t> lived = figures.per_thread(0, *time, true);
+  std::uint64_t longest = 0;
+  for (const std::uint32_t location : compared) longest = std::max(longest, lived[location]);
+  std::erase_if(compared,
+                [&](std::uint32_t location) { return blame::lived_briefly(lived[location], longest); });
+  return compared;
 }
 
 std::vector<Blamed> find_blamed(const views::Figures& figures, bool without_startup) {

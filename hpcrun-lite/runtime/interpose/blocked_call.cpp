@@ -131,12 +131,6 @@ namespace {
 
 std::atomic<bool> timeouts{false};
 
-/// The file type bits of the mode; 0 where there are none (an event descriptor, or no descriptor at all).
-mode_t type_of(int descriptor) {
-  struct stat status {};
-  return system_call(SYS_fstat, descriptor, word(&status)) == 0 ? status.st_mode & S_IFMT : 0;
-}
-
 }  // namespace
 
 bool is_readable(long address, std::size_t size) {
@@ -157,13 +151,13 @@ bool reads_interruptibly(int descriptor, std::size_t size) {
   const bool large = size > kWhole;
   const bool timed = timeouts.load(std::memory_order_relaxed);
   if ((!large && !timed) || this_thread() == nullptr) return false;
-  const mode_t type = type_of(descriptor);
+  const mode_t type = file_type_of(descriptor);
   return (timed && type == S_IFSOCK) || (large && type == S_IFCHR);
 }
 
 bool writes_interruptibly(int descriptor, std::size_t size) {
   if (size <= 1 || this_thread() == nullptr) return false;
-  const mode_t type = type_of(descriptor);
+  const mode_t type = file_type_of(descriptor);
   return type == S_IFSOCK || (size > kWhole && (type == S_IFIFO || type == S_IFCHR));
 }
 

@@ -211,6 +211,7 @@ using namespace culprit::runtime;
   const EndOfWait end;                                                        \
   const std::uint64_t most = limit;                                           \
   if (most == 0) return real arguments;                                       \
+  const OutsideWait outside;                                                  \
   const BlockedCall call(real.address(), most);                               \
   return real arguments;                                                      \
   }

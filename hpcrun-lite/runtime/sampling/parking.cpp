@@ -67,6 +67,29 @@ bool end_is_seen(WaitKind mark, std::uint64_t sp) {
          sp < culprit_rt_thread.ends_below;
 }
 
+/// Whether the system call, which a signal interrupted, reads what a pipe, socket, terminal or event
+/// descriptor is to bring: only of a file it is work.
+bool reads_from_outside(const void* context) {
+  if (!starts_over(context)) return false;
+  const long number = machine::system_call_number(context);
+  if (number != SYS_read && number != SYS_readv) return false;
+  const mode_t type = file_type_of(static_cast<int>(machine::first_argument(context)));
+  return type != S_IFREG && type != S_IFBLK && type != S_IFDIR;
+}
+
+/// Reads are no OutsideWaits from their beginning: what is read would have to be asked each time.
+void wait_outside(Thread* thread, const void* context) {
+  const Account& account = thread->blame.account;
+  thread->parking.outside = account.activity == Activity::works && !account.marked && !account.changing() &&
+                            reads_from_outside(context);
+  if (thread->parking.outside) turn_unmarked(thread, Activity::outside);
+}
+
+void work_again(Thread* thread) {
+  if (thread->parking.outside && !thread->blame.account.changing()) leave_outside(thread);
+  thread->parking.outside = false;
+}
+
 void stop_watching(const Thread* thread) {
   if (thread->number < kMostWatched) looks[thread->number].due.store(0, std::memory_order_relaxed);
 }
@@ -161,6 +184,7 @@ void begin_parking(Parking& parking) {
   parking.node = measurement::kNoNodeIndex;
   parking.unchanged = 0;
   parking.patience = 1;
+  parking.outside = false;
   parking.ended = false;
   parking.on.store(false, std::memory_order_relaxed);
 }
@@ -178,7 +202,9 @@ void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex
   if (same && cpu_ns <= kHardlyAny) thread->account.woken_ns = cpu_ns;  // for us alone
   if (thread->number >= kMostWatched) return;
   parking.end_is_seen = end_is_seen(mark, unwind::registers_of(context).sp);
-  if (parking.end_is_seen || parking.unchanged >= parking.patience) park(thread, node, mark, time);
+  if (!parking.end_is_seen && parking.unchanged < parking.patience) return;
+  wait_outside(thread, context);
+  park(thread, node, mark, time);
 }
 
 void fall_asleep(Thread* thread) {
@@ -201,6 +227,7 @@ void end_parking(Thread* thread, std::uint64_t time) {
   thread->grid.put_back(awake);
   if (passed > awake)
     charge_wait(thread, parking.node, parking.mark, passed - awake, time - awake * thread->grid.period());
+  work_again(thread);
 }
 
 void unpark() {

@@ -33,6 +33,7 @@ struct Parking {
   /// short: threads that wait briefly, now here, now there, are sampled as if they worked.
   std::uint32_t patience;
   bool end_is_seen;  ///< an interposed function returns when the wait ends
+  bool outside;      ///< its account says so because it is parked in a read
   bool ended;        ///< the thread was parked until just now; for so long:
   std::uint64_t waited_ns;
   // The wait of a parked thread.

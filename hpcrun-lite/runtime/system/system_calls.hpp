@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 // System calls without the C library: no errno, no cancellation point, nothing that the program could have
@@ -35,6 +36,12 @@ inline KernelMask change_mask(int how, KernelMask mask) {
   KernelMask before = 0;
   system_call(SYS_rt_sigprocmask, how, word(&mask), word(&before), sizeof mask);
   return before;
+}
+
+/// The file type bits of the mode; 0 where there are none (an event descriptor, or no descriptor at all).
+inline mode_t file_type_of(int descriptor) {
+  struct stat status {};
+  return system_call(SYS_fstat, descriptor, word(&status)) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
 inline long process_id() {

@@ -72,6 +72,11 @@ inline bool starts_over(const void* context) noexcept {
   return is_system_call(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
 }
 
+/// The number of a system call that starts over.
+inline long system_call_number(const void* context) noexcept {
+  return static_cast<long>(static_cast<const ucontext_t*>(context)->uc_mcontext.regs[8]);
+}
+
 /// True if it is a system call, which starts over or was broken off.
 inline bool in_system_call(const void* context) noexcept {
   const std::uint64_t pc = static_cast<const ucontext_t*>(context)->uc_mcontext.pc;

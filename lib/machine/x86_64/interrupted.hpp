@@ -61,6 +61,11 @@ inline bool starts_over(const void* context) noexcept {
   return registers[REG_RCX] == registers[REG_RIP] + kSystemCallSize;
 }
 
+/// The number of a system call that starts over.
+inline long system_call_number(const void* context) noexcept {
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX];
+}
+
 /// True if it is a system call, which starts over or was broken off.
 inline bool in_system_call(const void* context) noexcept {
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;

@@ -3,8 +3,10 @@
 // compared within their role alone.
 #include "merge/attribution/roles.hpp"
 
+#include "blame/blame.hpp"
 #include "merge/rules/idle_rules.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -78,6 +80,7 @@ Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
   Roles result;
   std::map<RoleKey, std::uint32_t> index;  // in the order in which they are met
   std::vector<std::uint32_t> threads;
+  std::vector<std::uint64_t> longest;
   for (const ProcessSummary& process : processes) {
     const bool other = processes.ranked() && !process.rank;
     const std::string prefix = other ? "process " + file_name(process.launch->program) + " " : "";
@@ -87,9 +90,13 @@ Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
       const std::uint32_t met =
           index.try_emplace({.other_process = other, .worker = thread.worker, .name = prefix + name}, next)
               .first->second;
-      if (met == threads.size()) threads.push_back(0);
+      if (met == threads.size()) {
+        threads.push_back(0);
+        longest.push_back(0);
+      }
       ++threads[met];
-      result.of.push_back(met);
+      longest[met] = std::max(longest[met], thread.lived_ns);
+      result.sums.push_back(met);
     }
   }
   std::vector<std::uint32_t> role_of(threads.size());
@@ -97,7 +104,15 @@ Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
     role_of[met] = static_cast<std::uint32_t>(result.roles.size());
     result.roles.push_back({.name = key.name, .threads = threads[met]});
   }
-  for (std::uint32_t& role : result.of) role = role_of[role];
+  const auto behind = static_cast<std::uint32_t>(result.roles.size());
+  auto sums = result.sums.begin();
+  for (const ProcessSummary& process : processes) {
+    for (const ThreadSummary& thread : process.threads) {
+      const bool brief = blame::lived_briefly(thread.lived_ns, longest[*sums]);
+      *sums = role_of[*sums] + (brief ? behind : 0);
+      ++sums;
+    }
+  }
   return result;
 }
 

@@ -19,7 +19,13 @@ namespace culprit::merge {
 ///    `process PROGRAM main`, `process PROGRAM ROUTINE`.
 struct Roles {
   std::vector<database::Role> roles;  ///< main first, then by name, those of other processes last
-  std::vector<std::uint32_t> of;      ///< per location
+  /// Whose values add up: per location its role's number, or, where the thread lived too briefly to be
+  /// compared (blame::lived_briefly), the same behind the numbers of all roles.
+  std::vector<std::uint32_t> sums;
+
+  [[nodiscard]] std::uint32_t of(std::size_t location) const {
+    return sums[location] % static_cast<std::uint32_t>(roles.size());
+  }
 };
 
 /// Where the workers' start routines lie in the united tree's modules; known places only, ascending, unique.

@@ -24,48 +24,47 @@ namespace culprit::merge {
 
 namespace {
 
-void diagnose_role(database::Experiment& experiment, std::span<const std::uint32_t> roles, std::uint32_t role,
-                   const RoleTotals& totals, std::span<const std::uint64_t> lived, WorkByThread& work,
-                   const blame::Options& options) {
-  const blame::RoleView view{.threads = experiment.roles[role].threads,
+void diagnose_role(database::Experiment& experiment, const Roles& roles, std::uint32_t role,
+                   const RoleTotals& totals, WorkByThread& work, const blame::Options& options) {
+  std::vector<std::uint32_t> compared;
+  compared.reserve(experiment.roles[role].threads);
+  for (std::uint32_t l = 0; l < roles.sums.size(); ++l) {
+    if (roles.sums[l] == role) compared.push_back(l);
+  }
+  const blame::RoleView view{.threads = static_cast<std::uint32_t>(compared.size()),
                              .time = totals.time,
                              .idleness = totals.idleness,
                              .weight_sq = totals.weight_sq,
                              .blocked = totals.blocked,
                              .covered = totals.covered};
   experiment.balance.push_back(blame::test_balance(experiment.contexts, view, options));
-  experiment.blame.push_back(blame::shift_blame(experiment.contexts, view, experiment.balance.back()));
-  std::vector<std::uint32_t> locations;
-  locations.reserve(experiment.roles[role].threads);
-  for (std::uint32_t l = 0; l < roles.size(); ++l) {
-    if (roles[l] == role) locations.push_back(l);
-  }
-  locations = blame::compared_threads(locations, lived);
+  blame::RoleView of_all = view;
+  of_all.threads = experiment.roles[role].threads;
+  of_all.idleness = totals.idleness_of_all();
+  experiment.blame.push_back(blame::shift_blame(experiment.contexts, of_all, experiment.balance.back()));
   std::vector<std::uint64_t> of_role;
   const blame::WorkOf work_in_role = [&](const blame::Ranges& of,
                                          const blame::Ranges& within) -> std::span<const std::uint64_t> {
     const std::vector<std::uint64_t>& all = work.of(of, within);
-    if (locations.size() == all.size()) return all;
-    of_role.resize(locations.size());
-    std::ranges::transform(locations, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
+    if (compared.size() == all.size()) return all;
+    of_role.resize(compared.size());
+    std::ranges::transform(compared, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
     return of_role;
   };
-  const auto suspects = blame::find_suspects(experiment.contexts, {role, locations}, view,
+  const auto suspects = blame::find_suspects(experiment.contexts, {role, compared}, view,
                                              experiment.blame.back(), work_in_role, options);
   experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
 }
 
 }  // namespace
 
-void diagnose(WorkByThread& work, database::Experiment& experiment, std::span<const std::uint32_t> roles,
+void diagnose(WorkByThread& work, database::Experiment& experiment, const Roles& roles,
               const Summaries& summaries, const blame::Options& options) {
   blame::Options measured = options;
   if (experiment.run.period_ns != 0) measured.period_ns = experiment.run.period_ns;
   work.run([&] {
-    const std::vector<std::uint64_t> lived =
-        work.time({{.first = 0, .end = static_cast<database::ContextId>(experiment.contexts.size())}});
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
-      diagnose_role(experiment, roles, role, summaries.roles[role], lived, work, measured);
+      diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
   });
   std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
 }
@@ -186,10 +185,11 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
     for (const auto& [key, each] : sums) gaps.push_back(each);
     std::vector<std::uint64_t> idle;
     for (const RoleTotals& role : summaries.roles) {
-      idle.push_back(role.idleness.empty() ? 0 : static_cast<std::uint64_t>(role.idleness[0].sum));
+      idle.push_back(
+          role.idleness_of_all().empty() ? 0 : static_cast<std::uint64_t>(role.idleness_of_all()[0].sum));
     }
     const auto idleness = [&](std::uint32_t role, database::ContextId context) {
-      return static_cast<std::uint64_t>(summaries.roles.at(role).idleness.at(context).sum);
+      return static_cast<std::uint64_t>(summaries.roles.at(role).idleness_of_all().at(context).sum);
     };
     experiment.varying_gaps = blame::find_varying_gaps(gaps, idleness, idle);
   });

@@ -6,6 +6,8 @@
 
 #include "cct/message.hpp"
 
+#include <utility>
+
 namespace culprit::merge {
 namespace {
 
@@ -191,6 +193,16 @@ void sum_up(RoleSums& sums, const Plan& plan) {
   }
 }
 
+/// Adds the accumulators of the threads that lived briefly to those of the others.
+void combine(RoleSums& compared, RoleSums brief) {
+  for (const Sums kind :
+       {&RoleSums::inclusive, &RoleSums::exclusive, &RoleSums::flat_inclusive, &RoleSums::flat_exclusive}) {
+    std::vector<Accumulator>& into = compared.*kind;
+    if (into.empty()) into.swap(brief.*kind);
+    for (std::size_t i = 0; i < (brief.*kind).size(); ++i) into[i].combine((brief.*kind)[i]);
+  }
+}
+
 RoleTotals totals_of(const RoleSums& sums, const Plan& plan, std::size_t metrics) {
   RoleTotals totals;
   for (const std::uint32_t group : plan.group_of) {
@@ -215,15 +227,23 @@ Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan
   reduce_spreads(comm, roles, plan.groups());
   Summaries result;
   if (comm.rank() != 0) return result;
-  for (std::uint32_t role = 0; role < roles.size(); ++role) {
+  const std::size_t count = roles.size() / 2;
+  for (std::uint32_t role = 0; role < count; ++role) {
+    sum_up(roles[role], plan);
+    result.roles.push_back(totals_of(roles[role], plan, metrics));
+    if (RoleSums& brief = roles[count + role]; !brief.inclusive.empty()) {
+      combine(roles[role], std::move(brief));
+      for (const std::uint32_t group : plan.group_of) {
+        result.roles.back().with_brief.push_back(
+            at(roles[role].inclusive, group, Columns::kIdleness, metrics));
+      }
+    }
     for (std::uint32_t m = 0; m < metrics; ++m) {
       result.contexts.push_back(context_summary(roles[role], plan, m, metrics));
       result.flat.push_back(flat_summary(roles[role], plan, m, metrics));
       result.contexts.back().role = result.flat.back().role = role;
       result.contexts.back().metric = result.flat.back().metric = m;
     }
-    sum_up(roles[role], plan);
-    result.roles.push_back(totals_of(roles[role], plan, metrics));
     roles[role] = {};
   }
   return result;

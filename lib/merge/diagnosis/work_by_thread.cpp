@@ -56,7 +56,7 @@ std::vector<database::ContextRange> difference(std::span<const database::Context
 
 }  // namespace
 
-void WorkByThread::look_up(const Ranges& ranges, Sum sum, const Visit& visit) {
+void WorkByThread::look_up(const Ranges& ranges, const Visit& visit) {
   std::vector<std::uint64_t> time;
   std::vector<std::uint64_t> idleness;
   const TileValues::Share mine = share(comm_.rank());
@@ -68,20 +68,18 @@ void WorkByThread::look_up(const Ranges& ranges, Sum sum, const Visit& visit) {
         {.metric = Columns::kRealtime, .by_location = time, .first = range.first},
         {.metric = Columns::kIdleness, .by_location = idleness, .first = range.first}};
     values_.add_all(ranges, into, {.first = tile, .step = values_.tiles()});
-    for (std::uint32_t l = 0; sum == Sum::work && l < range.locations; ++l) time[l] -= idleness[l];
+    for (std::uint32_t l = 0; l < range.locations; ++l) time[l] -= idleness[l];
     visit(range.first, time);
     if (++looked_at_ % kReleased == 0) writer_.release_values();
   }
 }
 
 exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
-  cct::MessageReader asked(question);
-  const auto ranges = asked.values<TileValues::ContextRange>();
-  const auto sum = asked.value<Sum>();
+  const auto ranges = cct::MessageReader(question).values<TileValues::ContextRange>();
   try {
     std::vector<std::uint64_t> all;
     all.reserve(values_.locations() / static_cast<std::size_t>(comm_.size()) + 1);
-    look_up(ranges, sum, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
+    look_up(ranges, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
       all.insert(all.end(), work.begin(), work.end());
     });
     return to_bytes({}, all);
@@ -90,10 +88,9 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
   }
 }
 
-std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges, Sum sum) {
+std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
   cct::MessageWriter message;
   message.values(ranges);
-  message.value(sum);
   exchange::Bytes question = message.take();
   std::vector<std::uint64_t> work(values_.locations());
   comm_.broadcast(question, 0);
@@ -106,7 +103,7 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges, Sum sum) 
     }
   };
   attempt([&] {
-    look_up(ranges, sum, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
+    look_up(ranges, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
       std::ranges::copy(some, work.begin() + first);
     });
   });

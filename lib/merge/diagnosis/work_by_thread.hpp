@@ -35,9 +35,6 @@ class WorkByThread {
   /// until the next call. Throws std::runtime_error where a rank cannot read its share.
   const std::vector<std::uint64_t>& of(const Ranges& ranges, const Ranges& within);
 
-  /// Likewise the time, idleness included.
-  [[nodiscard]] std::vector<std::uint64_t> time(const Ranges& ranges) { return ask_all(ranges, Sum::time); }
-
  private:
   /// What was asked for lately, the latest first: walking down a tree asks for each context twice.
   struct Known {
@@ -45,14 +42,13 @@ class WorkByThread {
     std::vector<std::uint64_t> work;
   };
 
-  enum class Sum : std::uint64_t { work, time };
   using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> work)>;
 
   void serve();
-  /// The work, or time, of the locations of this rank's tiles, tile by tile.
-  void look_up(const Ranges& ranges, Sum sum, const Visit& visit);
+  /// The work of the locations of this rank's tiles, tile by tile.
+  void look_up(const Ranges& ranges, const Visit& visit);
   [[nodiscard]] exchange::Bytes answer(const exchange::Bytes& question);
-  [[nodiscard]] std::vector<std::uint64_t> ask_all(const Ranges& ranges, Sum sum = Sum::work);
+  [[nodiscard]] std::vector<std::uint64_t> ask_all(const Ranges& ranges);
   [[nodiscard]] std::vector<std::uint64_t> find(const Ranges& ranges, const Ranges& within);
   void put(const database::TileValues::Share& share, std::span<const std::uint64_t> part,
            std::vector<std::uint64_t>& into) const;

@@ -75,6 +75,7 @@ void ProcessPacker::add(const ProcessSummary& process, database::Encoder& into) 
     to.put<std::uint8_t>(thread.worker ? 1 : 0);
     to.put_varint(since(process.start_ns, thread.start_ns));
     to.put_varint(since(process.end_ns, thread.end_ns));
+    to.put_varint(since(thread.end_ns - thread.start_ns, thread.lived_ns));
     to.put_varint(thread.start_module ? number(thread.start_module) + 1 : 0);
     to.put_varint(thread.start_offset);
   }
@@ -97,6 +98,7 @@ void unpack_thread(database::Decoder& from, const SharedByProcesses& shared, con
   thread.worker = from.get<std::uint8_t>() != 0;
   thread.start_ns = at(process.start_ns, from.get_varint());
   thread.end_ns = at(process.end_ns, from.get_varint());
+  thread.lived_ns = at(thread.end_ns - thread.start_ns, from.get_varint());
   const std::uint64_t module = from.get_varint();
   thread.start_module = module == 0 ? nullptr : named(shared.modules, module - 1);
   thread.start_offset = from.get_varint();

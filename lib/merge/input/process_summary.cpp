@@ -105,6 +105,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
     t.ordinal = thread.ordinal;
     t.start_ns = thread.start_ns;
     t.end_ns = thread.end_ns;
+    t.lived_ns = thread.lived_ns;
     quality.sum.add(thread.quality);
     if (thread.quality.most_halvings > 0) ++quality.slowed;
     t.worker = thread.ordinal != 0;

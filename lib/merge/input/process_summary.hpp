@@ -33,6 +33,7 @@ struct ThreadSummary {
   std::uint32_t ordinal = 0;
   bool worker = false;  ///< not its process's main thread
   std::uint64_t start_ns = 0, end_ns = 0;
+  std::uint64_t lived_ns = 0;  ///< measurement::ThreadProfile's
   std::shared_ptr<const cct::ModuleKey>
       start_module;  ///< of the routine that a worker was started with; null: none
   std::uint64_t start_offset = 0;

@@ -45,7 +45,7 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       counts_calls_((traced == nullptr || traced->names.empty()) && !shape.columns.traced.empty()),
       own_(plan.slots.size(), shape.columns.metrics()),
       sums_(shape, plan),
-      roles_(roles) {
+      roles_(2 * roles) {
   for (std::size_t e = 0; e < shape.columns.events.size(); ++e) {
     if (counts_instructions(shape.columns.events[e])) instructions_ = Columns::kFirstEvent + e;
   }
@@ -413,12 +413,12 @@ RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
 }
 
 void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
-                             std::uint32_t location, std::uint32_t role) {
-  if (role_of_.empty()) first_location_ = location;
-  role_of_.push_back(role);
+                             std::uint32_t location, std::uint32_t sums_number) {
+  if (sums_of_.empty()) first_location_ = location;
+  sums_of_.push_back(sums_number);
   calibration_.calibrate(thread, period_ns_);
   find_rows(thread, united, location);
-  RoleSums& sums = role_sums(role);
+  RoleSums& sums = role_sums(sums_number);
   record(thread, sums);
   record_unsampled(thread, united);
   record_covered(thread, united, sums);
@@ -439,7 +439,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   record_traced(location);
   record_counted(thread, united, location);
   list_epochs(thread, united, location);
-  sum_gaps(thread, united, role);
+  sum_gaps(thread, united, sums_number % static_cast<std::uint32_t>(roles_.size() / 2));
 }
 
 void ThreadAccumulation::list_exclusive(database::TileRows& rows) {
@@ -484,10 +484,10 @@ void ThreadAccumulation::list_waits(std::size_t tile_locations) {
 
 void ThreadAccumulation::add_tile(const database::TileRows& rows) {
   find_watched();
-  sums_.add(rows, role_of_, roles_, watched_);
+  sums_.add(rows, sums_of_, roles_, watched_);
   list_waits(rows.locations());
   tile_epochs_.clear();
-  role_of_.clear();
+  sums_of_.clear();
 }
 
 }  // namespace culprit::merge

@@ -69,8 +69,8 @@ class ThreadRows {
 };
 
 /// Second pass over the input: one thread at a time exclusive values at contexts, and tile by tile, from
-/// them, each thread's inclusive values (TileSums), all into the accumulators of the threads' roles. Cost per
-/// thread: linear in the contexts it touched. Not thread-safe.
+/// them, each thread's inclusive values (TileSums), all into the accumulators of the threads' roles, apart
+/// where they lived briefly. Cost per thread: linear in the contexts it touched. Not thread-safe.
 class ThreadAccumulation {
  public:
   /// `roles`: number of roles. Where the shape's columns of time lines are call_metrics() and `traced` has no
@@ -86,9 +86,10 @@ class ThreadAccumulation {
   void begin_process(const measurement::Measurement& file);
 
   /// Adds one thread. `united[n]`: the node of the united tree of the thread's node n; what the united tree
-  /// does not hold (a file that grew between the passes) is charged to its nearest ancestor.
+  /// does not hold (a file that grew between the passes) is charged to its nearest ancestor. `sums_number`:
+  /// Roles::sums.
   void add(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
-           std::uint32_t location, std::uint32_t role);
+           std::uint32_t location, std::uint32_t sums_number);
 
   /// The threads that were added since are a tile; `rows`: what list_exclusive added for each of
   /// them, arranged.
@@ -111,7 +112,7 @@ class ThreadAccumulation {
   [[nodiscard]] std::uint64_t tracing_ns() const { return tracing_ns_; }
   /// Gaps between waiting calls of the threads that were added, by role and calls.
   [[nodiscard]] std::vector<blame::GapSums> gaps() const;
-  /// Of the tiles that were added.
+  /// Of the tiles that were added; numbered as Roles::sums.
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
   [[nodiscard]] const std::map<database::ContextId, measurement::WaitKind>& lone_waits() const {
@@ -139,7 +140,7 @@ class ThreadAccumulation {
   void sum_gaps(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                 std::uint32_t role);
   void list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location);
-  RoleSums& role_sums(std::uint32_t role);
+  RoleSums& role_sums(std::uint32_t number);
   void find_watched();
   void list_waits(std::size_t tile_locations);
 
@@ -170,7 +171,7 @@ class ThreadAccumulation {
   std::vector<std::uint32_t> touched_;                                            ///< groups of a gap
   // Of the tile.
   std::uint32_t first_location_ = 0;
-  std::vector<std::uint32_t> role_of_;        ///< per location
+  std::vector<std::uint32_t> sums_of_;        ///< per location: Roles::sums
   std::vector<blame::EpochRow> tile_epochs_;  ///< whose idleness is not known yet
   TileSums::Watched watched_;
   TileSums sums_;

@@ -203,7 +203,7 @@ database::EachLocation describe_locations(const ProcessTable& processes, const R
       for (const ThreadSummary& thread : process.threads) {
         visit({.rank = process.rank.value_or(-1),
                .thread = thread.ordinal,
-               .role = roles.of[next++],
+               .role = roles.of(next++),
                .pid = process.pid,
                .host = process.launch->host,
                .start_ns = thread.start_ns,

@@ -37,7 +37,7 @@ class TilePartition {
     message.value(tile.first_location);
     message.text(tile.paths);
     message.values(tile.threads);
-    message.values(std::span(roles_.of).subspan(tile.first_location, locations_ - tile.first_location));
+    message.values(std::span(roles_.sums).subspan(tile.first_location, locations_ - tile.first_location));
     return message.take();
   }
 
@@ -55,7 +55,7 @@ TileFiles to_tile(const exchange::Bytes& bytes) {
   tile.first_location = message.value<std::uint32_t>();
   tile.paths = message.text();
   tile.threads = message.values<std::uint32_t>();
-  tile.roles = message.values<std::uint32_t>();
+  tile.sums = message.values<std::uint32_t>();
   return tile;
 }
 

@@ -19,15 +19,15 @@ struct TileFiles {
   std::uint32_t first_location = 0;
   std::string paths;                   ///< of the files, each ended by a zero
   std::vector<std::uint32_t> threads;  ///< per file: how many
-  std::vector<std::uint32_t> roles;    ///< per thread of all files
+  std::vector<std::uint32_t> sums;     ///< Roles::sums of the threads of all files
 
-  /// Calls visit(path, roles of the file's threads) for each file.
+  /// Calls visit(path, sums of the file's threads) for each file.
   template <class Visit>
   void visit_files(Visit visit) const {
     const char* path = paths.c_str();
     std::size_t first = 0;
     for (const std::uint32_t count : threads) {
-      visit(path, std::span(roles).subspan(first, count));
+      visit(path, std::span(sums).subspan(first, count));
       path += std::char_traits<char>::length(path) + 1;
       first += count;
     }

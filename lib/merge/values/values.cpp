@@ -69,9 +69,9 @@ class Pass {
     ReadAhead ahead(reader_, [&] { return paths.next(); });
     std::size_t left = planned.threads.size() * static_cast<std::size_t>(comm_.rank()) /
                        static_cast<std::size_t>(comm_.size());
-    planned.visit_files([&](const char* path, std::span<const std::uint32_t> roles) {
+    planned.visit_files([&](const char* path, std::span<const std::uint32_t> sums) {
       if (left-- == 0) write_last();
-      add_file(path, roles);
+      add_file(path, sums);
       ahead.step();
     });
     write_last();
@@ -93,9 +93,9 @@ class Pass {
 
  private:
   const measurement::Measurement& read_again(const std::string& path);
-  void add_file(const std::string& path, std::span<const std::uint32_t> roles);
+  void add_file(const std::string& path, std::span<const std::uint32_t> sums);
   void add_thread(const measurement::ThreadProfile& thread, std::span<const cct::ModuleId> modules,
-                  std::uint32_t role);
+                  std::uint32_t sums);
 
   const exchange::Communicator& comm_;
   ThreadAccumulation& accumulation_;
@@ -123,23 +123,23 @@ const measurement::Measurement& Pass::read_again(const std::string& path) {
   }
 }
 
-void Pass::add_file(const std::string& path, std::span<const std::uint32_t> roles) {
+void Pass::add_file(const std::string& path, std::span<const std::uint32_t> sums) {
   const measurement::Measurement& file = read_again(path);
   const std::span<const cct::ModuleId> modules = modules_.of(file, tree_);
   accumulation_.begin_process(file);
   // Threads beyond the planned ones started after the first pass, in a process that still runs; nobody
   // counts on them.
   const measurement::ThreadProfile none;
-  for (std::size_t t = 0; t < roles.size(); ++t)
-    add_thread(t < file.threads.size() ? file.threads[t] : none, modules, roles[t]);
+  for (std::size_t t = 0; t < sums.size(); ++t)
+    add_thread(t < file.threads.size() ? file.threads[t] : none, modules, sums[t]);
   step_();
 }
 
 void Pass::add_thread(const measurement::ThreadProfile& thread, std::span<const cct::ModuleId> modules,
-                      std::uint32_t role) {
+                      std::uint32_t sums) {
   std::span<const cct::NodeId> united;
   if (!thread.nodes.empty()) united = tree_.unite(thread.nodes, modules);
-  accumulation_.add(thread, united, location_++, role);
+  accumulation_.add(thread, united, location_++, sums);
   accumulation_.list_exclusive(builder_.collected());
   if (writer_ != nullptr) builder_.encode_locations();
 }

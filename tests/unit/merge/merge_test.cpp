@@ -158,6 +158,49 @@ TEST_CASE("a run is merged: roles, metrics, folding, blame") {
   CHECK(e.suspects()[0].locations == std::vector<std::uint32_t>{5});
 }
 
+TEST_CASE("threads that lived briefly are summed, but not compared") {
+  const recorder::Directory directory;
+  std::filesystem::create_directory(directory / "run");
+  {
+    Process process(directory / "run" / "r0.culprit", {.rank = 0, .world = 1});
+    const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
+    sample(process.thread(), {sampled::in(app, "app_main")}, work(4));
+    const At start = sampled::in(app, "worker_start");
+    std::vector<measurement::ThreadTree*> workers;
+    for (int worker = 0; worker < 5; ++worker) {
+      workers.push_back(
+          &process.thread({.offset = start.offset, .module = start.module, .kind = cct::FrameKind::call}));
+      const auto spend = [&](const char* where, int samples) {
+        for (int i = 0; i < samples; ++i)
+          sample(*workers.back(), {start, sampled::in(app, where)}, work(1), recorder::Below::thread_root);
+      };
+      if (worker < 2) spend("app_work", 100);
+      spend("app_more_work", worker < 2 ? 100 : 80);
+      sample(*workers.back(), {start}, marked(10, measurement::WaitKind::condition),
+             recorder::Below::thread_root);
+    }
+    for (int worker = 2; worker < 5; ++worker)
+      workers[static_cast<std::size_t>(worker)]->finish(1'400'000'000);
+    process.seal();
+  }
+  for (const int ranks : {1, 3}) {
+    merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
+    merge_with(ranks, options);
+    const database::Reader reader(options.output);
+    const database::Contents& e = reader.experiment();
+    REQUIRE(e.roles.size() == 2);
+    CHECK(e.roles[1].threads == 5);
+    const auto only_long = find(e, ContextKind::procedure, "app_work");
+    REQUIRE(only_long != database::kNone);
+    CHECK(e.balance(1, only_long) == database::Balance::balanced);
+    CHECK(total_of(e.context_summaries, 1, 0, 0) == (2 * 210 + 3 * 90) * recorder::kPeriod);
+    std::uint64_t blamed = 0;
+    const auto blame = e.blame.read();
+    for (const database::BlameRow& row : blame[1]) blamed += row.sum;
+    CHECK(blamed == 5 * 10 * recorder::kPeriod);
+  }
+}
+
 TEST_CASE("the same bytes for any number of ranks") {
   const recorder::Directory directory;
   record_run(directory, 5);

@@ -75,6 +75,7 @@ ProcessSummary any_process(const Common& common, std::size_t number) {
     thread.worker = any<bool>();
     thread.start_ns = any<std::uint64_t>();
     thread.end_ns = any<std::uint64_t>();
+    thread.lived_ns = any<std::uint64_t>();
     if (any<bool>()) thread.start_module = *rc::gen::elementOf(common.modules);
     thread.start_offset = any<std::uint64_t>();
   }
@@ -95,7 +96,7 @@ bool equal(const merge::ModuleFlaws& a, const merge::ModuleFlaws& b) {
 
 bool equal(const merge::ThreadSummary& a, const merge::ThreadSummary& b) {
   return a.ordinal == b.ordinal && a.worker == b.worker && a.start_ns == b.start_ns && a.end_ns == b.end_ns &&
-         (a.start_module == nullptr) == (b.start_module == nullptr) &&
+         a.lived_ns == b.lived_ns && (a.start_module == nullptr) == (b.start_module == nullptr) &&
          (a.start_module == nullptr || *a.start_module == *b.start_module) &&
          a.start_offset == b.start_offset;
 }
@@ -159,10 +160,10 @@ Got partitioned(exchange::Communicator& comm, const merge::ProcessTable& table, 
       paths.push_back(std::byte{'\n'});
     });
     own += tile.threads.size();
-    for (std::uint32_t t = 0; t < tile.roles.size(); ++t)
+    for (std::uint32_t t = 0; t < tile.sums.size(); ++t)
       astray += partition.rank_of(tile.first_location + t) != comm.rank() ? 1 : 0;
     const auto all_paths = comm.gather(paths, 0);
-    const auto all_roles = comm.gather(std::as_bytes(std::span(tile.roles)), 0);
+    const auto all_roles = comm.gather(std::as_bytes(std::span(tile.sums)), 0);
     const auto all_first = comm.gather(std::as_bytes(std::span(&tile.first_location, 1)), 0);
     for (std::size_t rank = 0; rank < all_paths.size(); ++rank) {
       if (all_paths[rank].empty()) continue;  // no tile
@@ -234,8 +235,8 @@ TEST_CASE("tiles are partitioned in the order of locations, the same ones to any
     for (int ranks = 1; ranks <= 4; ++ranks) {
       exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
         const merge::ProcessTable table = table_of(comm, processes, 7, options);
-        merge::Roles roles{.roles = std::vector<database::Role>(3), .of = {}};
-        for (std::uint32_t t = 0; t < table.threads(); ++t) roles.of.push_back(t % 3);
+        merge::Roles roles{.roles = std::vector<database::Role>(3), .sums = {}};
+        for (std::uint32_t t = 0; t < table.threads(); ++t) roles.sums.push_back(t % 3);
         Got own = partitioned(comm, table, roles);
         if (comm.rank() == 0) got_by[static_cast<std::size_t>(ranks - 1)] = std::move(own);
       });
@@ -273,7 +274,7 @@ TEST_CASE(
     exchange::run_on_threads(ranks, [&](exchange::Communicator& comm) {
       const merge::ProcessTable table = table_of(comm, processes, 7, options);
       const merge::Roles roles{.roles = std::vector<database::Role>(1),
-                               .of = std::vector<std::uint32_t>(table.threads())};
+                               .sums = std::vector<std::uint32_t>(table.threads())};
       got_by[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Partition(comm, table, roles));
     });
     std::erase_if(processes, [](const ProcessSummary& process) {
