@@ -34,7 +34,7 @@ constexpr std::uint64_t kWorld = 1;  // the number of MPI_COMM_WORLD
 constexpr std::size_t kMatrixRanks = 16;
 constexpr std::size_t kCommunicatorsShown = 4;
 constexpr std::size_t kPairsShown = 10;
-constexpr std::size_t kIndent = 2;  // of a table of partners
+constexpr std::size_t kPartnersIndent = 2;  // of a table of partners
 
 double mean(std::uint64_t sum, std::uint64_t number) {
   return number == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(number);
@@ -153,7 +153,7 @@ class PartnerRows {
          << '\n';
     if (sides_.size() <= kMatrixRanks && ranks == 1) {
       const std::vector<std::string> lines = to_lines(screen_, experiment_, matrix(), sides_.size());
-      if (kIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
+      if (kPartnersIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
     }
     pairs();
   }
@@ -203,7 +203,7 @@ class PartnerRows {
   }
 
   void write_lines(const std::vector<std::string>& lines) const {
-    for (const std::string& line : lines) out_ << std::string(kIndent, ' ') << line << '\n';
+    for (const std::string& line : lines) out_ << std::string(kPartnersIndent, ' ') << line << '\n';
   }
 
   std::ostream& out_;

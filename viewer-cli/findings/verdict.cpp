@@ -30,7 +30,7 @@ constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
 /// Of the run: other waiting that is worth a clause.
-constexpr double kNotable = 0.01;
+constexpr double kNotableWaiting = 0.01;
 
 /// The words for each kind.
 class VerdictWords {
@@ -137,7 +137,7 @@ class VerdictWords {
   /// For late ranks, other threads or start-up.
   [[nodiscard]] std::string other_waiting() const {
     const double others_s = diagnosis_.idle_s - losses_.messages_s;
-    return others_s < kNotable * losses_.total_s ? "" : "; other waiting takes " + share(others_s);
+    return others_s < kNotableWaiting * losses_.total_s ? "" : "; other waiting takes " + share(others_s);
   }
 
   [[nodiscard]] std::string where() const {

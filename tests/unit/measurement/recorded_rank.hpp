@@ -30,6 +30,7 @@ class Rank {
     app_ = (*file_)->module(0x1000, odd ? kOddName : "/no/such/app", "id", 2,
                             measurement::LiveFile::kModuleExecutable);
     mpi_ = (*file_)->module(0x2000, "/no/such/libmpi.so", nullptr, 0, 0);
+    const std::uint32_t python = (*file_)->module(0x3000, "3\tSolver.step\tsolve.py", nullptr, 0, 0);
     tree_ = (*file_)->add_thread(0, true, {}, kStart);
     trace_->create(trace_path().c_str(), {.pid = description_.pid,
                                           .start_ns = description_.start_ns,
@@ -38,7 +39,8 @@ class Rank {
     stream_ = trace_->stream(0, 0);
     for (std::uint64_t i = 0; i < kPlaces; ++i) {
       const auto solve = insert(*tree_, {call(1, app_), call(2 + i, app_)});
-      work_.push_back(tree_->child(solve, recording::sample(0x10 + i, app_)));
+      const cct::FrameKey line{.offset = 4 + i, .module = python, .kind = cct::FrameKind::region};
+      work_.push_back(tree_->child(tree_->child(solve, line), recording::sample(0x10 + i, app_)));
       call_.push_back(tree_->child(solve, recording::sample(i, mpi_)));
     }
   }
