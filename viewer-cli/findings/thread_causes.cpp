@@ -110,9 +110,11 @@ class Descent {
       if (experiment_.procedures.of_context(at) != number) continue;
       const ContextId by = caller_of(at);
       if (by == database::kNone) continue;  // a thread's first procedure, or that of a team
+      const std::uint32_t by_procedure = experiment_.procedures.of_context(by);
+      if (by_procedure == number) continue;  // a recursion: within the time of the call around
       const double here = time(at);
       all += here;
-      if (experiment_.procedures.of_context(by) == caller) own += here;
+      if (by_procedure == caller) own += here;
     }
     return own < kOwnPart * all;
   }
