@@ -82,6 +82,13 @@ class Codes:
         return found
 
 
+@dataclasses.dataclass
+class Blame:
+    by_place: dict  # {(role, place): s} of the log
+    logged: dict  # {code: s} of it
+    shown: dict  # {code: s} of the metric
+
+
 def of_function(name, found):
     """Of {code: s}, with what it waits for in MPI."""
     return sum(seconds for (function, _), seconds in found.items() if function == name)
@@ -95,52 +102,56 @@ def judged(made, program, trace):
     truths = [Truth(number, cause, played, idleness, locks, program.threads) for number, cause in enumerate(program.causes)]
     found = made.view(database, "report")["thread_causes"]
     total = program.threads * played.total()
-    compared = {
-        "idleness": (codes.shown(made, database, "idleness-caused"), codes.logged(idleness)),
-        "locks": (codes.shown(made, database, "lock-wait-caused"), codes.logged(locks)),
+    blames = {
+        "idleness": Blame(idleness, codes.logged(idleness), codes.shown(made, database, "idleness-caused")),
+        "locks": Blame(locks, codes.logged(locks), codes.shown(made, database, "lock-wait-caused")),
     }
     claims = {"thread causes": claims_of(found["idleness"])}
-    modes = {"thread causes": scored(truths, claims["thread causes"], "idleness", compared, codes, total)}
+    modes = {"thread causes": scored(truths, claims["thread causes"], "idleness", blames, codes, total)}
     held = [truth for truth in truths if truth.kind == "lock"]
     if held or not truths:
         claims["locks"] = claims_of(found["locks"])
-        modes["locks"] = scored(held, claims["locks"], "locks", compared, codes, total)
+        modes["locks"] = scored(held, claims["locks"], "locks", blames, codes, total)
     late = [truth for truth in truths if truth.kind in DELAYING]
     if late:
         claims["suspects"] = score.suspects(made.view(database, "suspects"))
-        modes["suspects"] = score.score(truths, claims["suspects"], played)
+        # Their amounts have what threads wait for each other as well.
+        modes["suspects"] = score.score(truths, claims["suspects"], played) | {"error": None}
     if trace and (late or not truths):
         claims["causes"] = score.causes(made.view(database, "causes"))
         modes["causes"] = score.score(late, claims["causes"], played)
-    agreeing, weighty = agree.close(*compared["idleness"])
+    pair = blames["idleness"].shown, blames["idleness"].logged
+    agreeing, weighty = agree.close(*pair)
     return {
         "seconds": played.seconds(), "waiting": sum(idleness.values()) / total,
         "truth": [one.as_json() for one in truths], "modes": modes,
         "claims": {mode: [str(claim) for claim in found[:6]] for mode, found in claims.items()},
-        "referee": {"agreeing": agreeing, "weighty": weighty, "costs_apart": agree.apart(*compared["idleness"])},
+        "referee": {"agreeing": agreeing, "weighty": weighty, "costs_apart": agree.apart(*pair)},
     }
 
 
-def scored(truths, claims, what, compared, codes, total):
-    """A row of the table; `compared`: {what: {code: s} of the metric, of the log}, `total`: the threads' seconds."""
-    row, (shown, logged) = {"claims": len(claims), "alarm": None}, compared[what]
+def scored(truths, claims, what, blames, codes, total):
+    """A row of the table; `total`: the threads' seconds."""
+    row, blame = {"claims": len(claims), "alarm": None}, blames[what]
     if not truths:
-        row["alarm"] = any(false_alarm(claim, logged, codes, total) for claim in claims)
+        row["alarm"] = any(false_alarm(claim, blame, codes, total) for claim in claims)
         return row
     first = next((truth for truth in truths if claims and truth.named_by(claims[0])), None)
     most = max(getattr(truth, what) for truth in truths)
-    row["first"] = first is not None or bool(claims) and logged[codes.of(claims[0].path)] >= AS_LONG * most
+    row["first"] = first is not None or bool(claims) and blame.logged[codes.of(claims[0].path)] >= AS_LONG * most
     counted = [truth for truth in truths if truth.share >= score.ALARM] or truths[:1]
     row["three"] = all(any(truth.named_by(claim) for claim in claims[:3]) for truth in counted)
     truth = truths[0]
     if len(truths) == 1 and truth.kind not in DELAYING:
         claimed = sum(claim.seconds for claim in claims if truth.place[-1] in claim.path)
         row["claimed_s"], row["error"] = claimed, claimed / getattr(truth, what) - 1 if claimed else None
-        row["beside"] = abs(of_function(truth.place[-1], shown) / of_function(truth.place[-1], logged) - 1)
+        row["beside"] = abs(of_function(truth.place[-1], blame.shown) / of_function(truth.place[-1], blame.logged) - 1)
     return row
 
 
-def false_alarm(claim, logged, codes, total):
-    """What has no name, or is left to no function of the program, names nobody."""
+def false_alarm(claim, blame, codes, total):
+    """What is left to no function of the program names nobody."""
     function, _ = codes.of(claim.path)
-    return claim.seconds >= score.ALARM * total and function is not None and of_function(function, logged) < claim.seconds / 2
+    if claim.seconds < score.ALARM * total or function is None:
+        return False
+    return sum(seconds for (_, place), seconds in blame.by_place.items() if function in place) < claim.seconds / 2
