@@ -166,20 +166,23 @@ def works(body):
     return found
 
 
+def called(body):
+    """The functions that these statements call themselves."""
+    for statement in body:
+        if isinstance(statement, Invoke):
+            yield statement.function
+        elif isinstance(statement, Loop):
+            yield from called(statement.body)
+        elif isinstance(statement, Branch):
+            yield from called(statement.then)
+            yield from called(statement.other)
+
+
 def callees_first(function, found=None):
     """All functions below this one, each behind those that it calls."""
     found = {} if found is None else found
-
-    def look(body):
-        for statement in body:
-            if isinstance(statement, Invoke) and statement.function not in found:
-                callees_first(statement.function, found)
-            elif isinstance(statement, Loop):
-                look(statement.body)
-            elif isinstance(statement, Branch):
-                look(statement.then)
-                look(statement.other)
-
-    look(function.body)
+    for callee in called(function.body):
+        if callee not in found:
+            callees_first(callee, found)
     found.setdefault(function, None)
     return list(found)

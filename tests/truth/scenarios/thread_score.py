@@ -1,7 +1,8 @@
 """Whether thread causes, suspects and causes name what made threads idle in a generated program with teams (thread_truth.py).
 
-The first thread cause is right if it names a planted cause (score.py), by its path or as what a call of MPI waits for; or if it is
-code that by the log itself makes threads idle as long: some work of the main thread alone is in every program. The amount is the
+The first thread cause is right if it names a planted cause (score.py), by its path or as what a call of MPI waits for; its caller,
+where several functions call the culprit; or code that by the log itself makes threads idle as long: some work of the main thread
+alone is in every program. The amount is the
 sum of the claims that name the cause, against the log's; beside the referee stands the metric of its function. Suspects and
 causes are judged where a cause delays other ranks, against the replay. In a program without causes, a claim of 2 % of the
 threads' time or more is a false alarm, unless the log confirms half of it.
@@ -14,6 +15,7 @@ import agree
 import score
 import thread_truth
 from generate_threads import DELAYING
+from program import called
 
 AS_LONG = 0.9  # as the planted cause, of code that is named in its stead
 
@@ -29,18 +31,23 @@ class Claim(score.Claim):
 class Truth(score.Truth):
     """`idleness` and `locks`: seconds caused at its place; of a cause that delays other ranks, `cost` is what the replay saves."""
 
-    def __init__(self, number, cause, replay, idleness, locks, threads):
+    def __init__(self, number, cause, replay, idleness, locks, program):
         super().__init__(number, cause, replay)
+        callers = [one for one in program.functions if self.place[-1] in {callee.name for callee in called(one.body)}]
+        self.user = self.place[-2] if len(callers) > 1 else None
         self.idleness, self.locks = self.sum_of(idleness), self.sum_of(locks)
         if self.kind not in DELAYING:
             self.cost = max(self.idleness, self.locks)
-            self.share = self.cost / threads / replay.total()
+            self.share = self.cost / program.threads / replay.total()
 
     def sum_of(self, blame):
         return sum(seconds for (_, place), seconds in blame.items() if self.place[-1] in place)
 
     def named_by(self, claim):
-        return super().named_by(claim) or self.place[-1] in getattr(claim, "awaits", ())
+        return self.claimed_by(claim) or self.place[-1] in getattr(claim, "awaits", ())
+
+    def claimed_by(self, claim):
+        return super().named_by(claim) or (bool(claim.path) and claim.path[-1] == self.user)
 
 
 def claims_of(rows):
@@ -99,7 +106,7 @@ def judged(made, program, trace):
     logs, codes, database = made.logs(), Codes(program), made.merge()
     played = thread_truth.TeamReplay(logs)
     idleness, locks = thread_truth.blame_of(logs, program.threads)
-    truths = [Truth(number, cause, played, idleness, locks, program.threads) for number, cause in enumerate(program.causes)]
+    truths = [Truth(number, cause, played, idleness, locks, program) for number, cause in enumerate(program.causes)]
     found = made.view(database, "report")["thread_causes"]
     total = program.threads * played.total()
     blames = {
@@ -143,7 +150,7 @@ def scored(truths, claims, what, blames, codes, total):
     row["three"] = all(any(truth.named_by(claim) for claim in claims[:3]) for truth in counted)
     truth = truths[0]
     if len(truths) == 1 and truth.kind not in DELAYING:
-        claimed = sum(claim.seconds for claim in claims if truth.place[-1] in claim.path)
+        claimed = sum(claim.seconds for claim in claims if truth.claimed_by(claim))
         row["claimed_s"], row["error"] = claimed, claimed / getattr(truth, what) - 1 if claimed else None
         row["beside"] = abs(of_function(truth.place[-1], blame.shown) / of_function(truth.place[-1], blame.logged) - 1)
     return row
