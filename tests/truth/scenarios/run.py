@@ -172,14 +172,6 @@ def write_csv(results, path):
                 rows.writerow((*about, f"{result['waiting']:.4f}", mode, *(row.get(column) for column in columns)))
 
 
-def kind_of(result):
-    return " and ".join(one["kind"] for one in result["truth"]) if len(result["truth"]) == 1 else size_of_many(result)
-
-
-def size_of_many(result):
-    return "two causes" if result["truth"] else "none"
-
-
 def main():
     options = arguments()
     if options.figures:
@@ -202,7 +194,7 @@ def main():
     modes = sorted({mode for result in results for mode in result["modes"]})
     for mode in modes:
         print("", *score.table(results, mode), sep="\n")
-        print("", *score.table(results, mode, kind_of, (*runs.generate.KINDS, "two causes", "none")), sep="\n")
+        print("", *score.table(results, mode, score.kind_of, (*runs.generate.KINDS, "two causes", "none")), sep="\n")
     if runs.options.trace or runs.options.threads:
         print("", *score.referee_table(results), sep="\n")
     write_csv(results, runs.results / "results.csv")

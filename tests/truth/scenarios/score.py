@@ -171,6 +171,12 @@ def size_of(result):
     return "5 % or more" if share >= 0.05 else "2 to 5 %" if share >= 0.02 else "below 2 %"
 
 
+def kind_of(result):
+    """The same, by what the cause is."""
+    truths = result["truth"]
+    return truths[0]["kind"] if len(truths) == 1 else "two causes" if truths else "none"
+
+
 ROWS = ("5 % or more", "2 to 5 %", "two causes", "iterations", "alternating", "below 2 %", "none")
 
 
