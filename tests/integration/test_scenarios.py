@@ -1,7 +1,9 @@
 """Suspects, causes, critical path, hotspots and outliers of programs whose causes are planted (tests/truth/scenarios/fixed.py),
-against what the programs logged themselves: the replay without a cause, and the referees of section 8's rules."""
+against what the programs logged themselves: the replay without a cause, and the referees of section 8's rules. And thread causes of
+programs whose ranks have teams, against the referee of section 12's (tests/truth/scenarios/thread_truth.py)."""
 
 import collections
+import shutil
 import sys
 import unittest
 
@@ -10,9 +12,11 @@ import harness
 sys.path[:0] = [str(harness.TRUTH / "scenarios"), str(harness.TRUTH)]
 import agree  # noqa: E402
 import fixed  # noqa: E402
+import generate_threads  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
 import score  # noqa: E402
+import thread_score  # noqa: E402
 
 HZ = 1000
 MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}  # the others: Open MPI
@@ -21,6 +25,8 @@ MPI = {"serial_section": "mpich", "shared_kernel": "mpich", "balanced": "mpich"}
 NOISE = 0.15
 CLOCKS = 0.05  # of the critical path: a rank may lose its processor between the program's reading of the clock and ours
 AMOUNT = 0.15  # of a suspect or a cause, against the replay: a second of work is 1 000 samples
+TEAM_SECONDS = 2
+TEAM_AMOUNT = 0.2  # of what a function made threads wait, against the log: some 500 samples of several threads
 START = {"MPI_Init", "scenario_begin"}
 measure.ENVIRONMENT = harness.ENVIRONMENT
 
@@ -133,6 +139,28 @@ class Scenarios(harness.Workspace):
         for claims in (self.suspects, self.causes):
             for claim in claims:
                 self.assertFalse(score.false_alarm(claim, self.replay), str(claim))
+
+
+class Teams(harness.Workspace):
+    """Programs of `./dev truth --threads`."""
+
+    def check(self, seed, kind, modes):
+        program = generate_threads.program_of(seed, TEAM_SECONDS)
+        if not shutil.which(program.compiler):
+            self.skipTest(f"there is no {program.compiler}")
+        self.assertEqual([cause.kind for cause in program.causes], [kind])
+        made = measure.Measurement(self.here / "program", program, harness.PREFIX, True, HZ).make()
+        result = thread_score.judged(made, program, True)
+        self.assertEqual(set(result["modes"]), set(modes))
+        for mode, row in result["modes"].items():
+            self.assertTrue(row["first"], f"{mode}: {result}")
+            self.assertLess(row.get("beside", 0), TEAM_AMOUNT, f"{mode}: {result}")
+
+    def test_a_lock_held_for_long(self):
+        self.check(77, "lock", ["thread causes", "locks"])
+
+    def test_a_late_thread_delays_other_ranks(self):
+        self.check(32, "late thread", ["thread causes", "suspects", "causes"])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 // Names the code that makes threads idle, or wait for locks: from the root of each role's calls down, to the
-// innermost procedures that hold a good part of what is caused; what is left stays with their caller. Not
-// named are run-time libraries, which nobody can change, and procedures that others call as well: not the
-// copying is to blame but who copies. Where the code is a call
-// of MPI, the blame of that call's waiting says what it waits for: the deepest balanced ancestor with blame
-// of its own, and the suspect below that.
+// innermost procedures that hold a good part of what is caused; what is left stays with their caller. A
+// team's threads have several roles: the body of a parallel region is named in each if all of them together
+// cause that much. Not named are run-time libraries, which nobody can change, and procedures that others call
+// as well: not the copying is to blame but who copies. Where the code is a call of MPI, the blame of that
+// call's waiting says what it waits for: the deepest balanced ancestor with blame of its own, and the suspect
+// below that.
 #include "findings/thread_causes.hpp"
 
 #include "findings/phrases.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -61,6 +63,7 @@ class Descent {
         least_s_(kGoodPart * whole_s) {}
 
   std::vector<ThreadCause> run() {
+    find_bodies();
     for (role_ = 0; role_ < experiment_.roles.size(); ++role_) {
       const double all = value(0);
       if (all > 0) go_down(0, database::kNone, all);
@@ -78,6 +81,19 @@ class Descent {
     for (std::uint32_t role = 0; time_ && role < experiment_.roles.size(); ++role)
       sum += static_cast<double>(figures_.context(role, *time_, context, true).sum);
     return sum;
+  }
+
+  /// The bodies of parallel regions of which all threads together cause a good part.
+  void find_bodies() {
+    std::map<std::uint32_t, double> caused;  // by procedure
+    for (ContextId at = 0; at < experiment_.contexts.size(); ++at) {
+      if (!is_parallel_body(experiment_, at)) continue;
+      bodies_.push_back(at);
+      for (role_ = 0; role_ < experiment_.roles.size(); ++role_)
+        caused[experiment_.procedures.of_context(at)] += value(at);
+    }
+    std::erase_if(bodies_,
+                  [&](ContextId at) { return caused[experiment_.procedures.of_context(at)] < least_s_; });
   }
 
   /// Code that the user wrote or chose, and can change.
@@ -110,9 +126,11 @@ class Descent {
       if (experiment_.procedures.of_context(at) != number) continue;
       const ContextId by = caller_of(at);
       if (by == database::kNone) continue;  // a thread's first procedure, or that of a team
+      const std::uint32_t by_procedure = experiment_.procedures.of_context(by);
+      if (by_procedure == number) continue;  // a recursion: within the time of the call around
       const double here = time(at);
       all += here;
-      if (experiment_.procedures.of_context(by) == caller) own += here;
+      if (by_procedure == caller) own += here;
     }
     return own < kOwnPart * all;
   }
@@ -130,8 +148,11 @@ class Descent {
     for (ContextId below = context + 1; below < experiment_.contexts[context].end;
          below = experiment_.contexts[below].end) {
       const double part = value(below);
-      if (part < least_s_ || experiment_.contexts[below].kind == ContextKind::statement) continue;
-      if (is_mpi_wait(experiment_, below)) {
+      if (part < least_s_) {
+        named_s += name_bodies(below);
+      } else if (experiment_.contexts[below].kind == ContextKind::statement) {
+        continue;
+      } else if (is_mpi_wait(experiment_, below)) {
         found_.push_back({.context = below, .role = role_, .caused_s = part});
         named_s += part;
       } else if (!can_be_named(below)) {
@@ -144,12 +165,28 @@ class Descent {
     return named_s;
   }
 
+  /// Names the share of a team's threads in what `bodies_` at and below `context` cause. Returns their sum.
+  double name_bodies(ContextId context) {
+    double named_s = 0;
+    ContextId after = context;
+    for (auto body = std::ranges::lower_bound(bodies_, context);
+         body != bodies_.end() && *body < experiment_.contexts[context].end; ++body) {
+      const double part = value(*body);
+      if (*body < after || part < kRest * least_s_) continue;
+      found_.push_back({.context = *body, .role = role_, .caused_s = part});
+      named_s += part;
+      after = experiment_.contexts[*body].end;
+    }
+    return named_s;
+  }
+
   const views::Figures& figures_;
   const database::Contents& experiment_;
   std::uint32_t metric_;
   std::optional<std::uint32_t> time_;
   double least_s_;
   std::uint32_t role_ = 0;
+  std::vector<ContextId> bodies_;  // ascending
   std::vector<ThreadCause> found_;
 };
 

@@ -25,7 +25,7 @@ class Writer:
         slower = next((cause for cause in causes if cause.kind == "slow"), None)
         lines = [
             f"/* Seed {program.seed}: {program.ranks} ranks. */",
-            '#include "scenario.h"',
+            f'#include "scenario{"_threads" if program.threads else ""}.h"',
             f"static const int causes = {len(causes)};",
             f"static const char* const cause_places[] = {{{places}}};",
             f"static const double plan[][MOST_RANKS] = {{\n  {rows}\n}};",
@@ -60,6 +60,7 @@ class Writer:
         ]
         if name == "main":
             self.lines += ["int main(int argc, char** argv) {", f"  scenario_begin(argc, argv, {self.program.noise});"]
+            self.lines += [f"  scenario_team({self.program.threads});"] if self.program.threads else []
             self.lines += ["  scenario_window();"] if self.program.window else []
             self.lines += ["  scenario_groups();"] if self.program.groups else []
             self.lines += ["  scenario_helper();"] if self.program.helper else []
@@ -102,14 +103,60 @@ class Writer:
     def work(self, work, indent):
         plan, style = f"plan[{len(self.plans)}][rank]", work.style
         self.plans.append(work.milliseconds)
-        if any(work.milliseconds):
+        extras = [(number, self.program.causes[number]) for number in self.extras]
+        if work.team:
+            self.region(work, plan, extras, indent)
+        elif any(work.milliseconds):
             self.lines.append(f"{indent}WORK_{style}({plan});")
         for number, cause in enumerate(self.program.causes):
             if cause.kind == "slow":
                 self.lines.append(f'{indent}EXTRA_{style}("cause-{number}", SLOWED({plan}));')
-        for number in self.extras:
-            self.lines.append(f'{indent}EXTRA_{style}("cause-{number}", extra_{number}());')
+        for number, cause in extras:
+            if not work.team or cause.kind == "serial":
+                self.lines.append(f'{indent}EXTRA_{style}("cause-{number}", extra_{number}());')
         self.extras = []
+
+    def region(self, work, plan, extras, indent):
+        """A parallel region, whose causes are its threads'."""
+        inner = indent + "  "
+        divide = self.loop if work.team.iterations else self.parts
+        extras = [(number, cause) for number, cause in extras if cause.kind != "serial"]
+        self.lines += [f"{indent}REGION_BEGIN();", f"#pragma omp parallel num_threads({self.program.threads})", f"{indent}{{"]
+        self.lines += [inner + line if line[0] != "#" else line for line in divide(work, plan, extras)]
+        self.lines += [f"{inner}MEMBER_LEAVES();", f"{indent}}}", f"{indent}REGION_END();"]
+
+    def parts(self, work, plan, extras):
+        """Every thread does as much; then some of it under a lock."""
+        style, locked = work.style, work.team.locked
+        yield f"WORK_{style}({1 - locked:.6f} * {plan});"
+        held = []
+        for number, cause in extras:
+            extra = f'EXTRA_{style}("cause-{number}", extra_{number}());'
+            if cause.kind == "lock":
+                held.append(extra)
+            else:
+                yield extra if cause.member is None else f"if (member == {cause.member}) {extra}"
+        if locked:
+            yield from ("LOCK();", "#pragma omp critical", "{", "  HOLD();")
+            yield f"  WORK_{style}({locked / self.program.threads:.6f} * {plan});"
+            yield from (f"  {extra}" for extra in held)
+            yield from ("  RELEASE();", "}")
+
+    def loop(self, work, plan, extras):
+        """A cause makes each thread's iterations longer than those of the thread before."""
+        iterations, threads = work.team.iterations, self.program.threads
+        each = len(iterations) // threads
+        more = [part // each / (threads - 1) / each for part in range(len(iterations))]
+        row = ", ".join(f"{time:.6f}" for time in iterations)
+        yield f"static const double parts[] = {{{row}}};"
+        yield "#pragma omp for schedule(static)"
+        yield f"for (int part = 0; part < {len(iterations)}; ++part) {{"
+        yield f"  WORK_{work.style}({plan} * parts[part]);"
+        for number, _ in extras:
+            row = ", ".join(f"{time:.6f}" for time in more)
+            yield f"  static const double more[] = {{{row}}};"
+            yield f'  EXTRA_{work.style}("cause-{number}", extra_{number}() * more[part]);'
+        yield "}"
 
 
 def text_of(program):

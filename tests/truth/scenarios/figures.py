@@ -1,11 +1,12 @@
 """The tables of docs/figures.md, "Is the diagnosis right?", from kept results: `./dev truth --figures`.
 
 A series is a kind of measurement (`trace-200-10`: with a trace, 200 Hz, 10 s) in OUT/results/LABEL; seeds above
-generate.WIDE are a series of their own. Nothing is measured."""
+generate.WIDE are a series of their own. Programs with teams of threads are also counted by what the cause is. Nothing is measured."""
 
 import json
 
 import generate
+import generate_threads
 import score
 
 # What is to be reached for causes that last: (size, what, column, least share in %: suspects, causes)
@@ -62,12 +63,19 @@ def goals(series):
     return lines
 
 
+def with_teams(results):
+    return any("threads" in result for result in results)
+
+
 def print_figures(results):
     series = series_of(results)
     for name, found in series.items():
         print("", title(name, found), sep="\n")
         for mode in sorted({mode for result in found for mode in result["modes"]}):
             print("", *score.table(found, mode), sep="\n")
+            if with_teams(found):
+                print("", *score.table(found, mode, score.kind_of, (*generate_threads.KINDS, "two causes", "none")), sep="\n")
         if any("referee" in result for result in found):
             print("", *score.referee_table(found), sep="\n")
-    print("", *goals(series), sep="\n")
+    if judged := {name: found for name, found in series.items() if not with_teams(found)}:
+        print("", *goals(judged), sep="\n")

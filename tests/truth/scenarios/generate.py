@@ -28,6 +28,8 @@ WIDE = 1000  # seeds above have what the others leave out: passive target, large
 
 
 class Generator:
+    least_piece = LEAST_PIECE
+
     def __init__(self, seed, seconds, pipelines=True):
         self.draw, self.pipelines = random.Random(seed), pipelines
         self.seed, self.seconds = seed, seconds
@@ -272,7 +274,7 @@ class Generator:
             step.append(Communication("ALLREDUCE();"))
         if self.draw.random() < 0.5:
             step = [Invoke(Function(self.name(), step))]
-        long = max(self.draw.uniform(20, 80), LEAST_PIECE * max(pieces(step, rank) for rank in range(self.ranks)))
+        long = max(self.draw.uniform(20, 80), self.least_piece * max(pieces(step, rank) for rank in range(self.ranks)))
         factor = long / max(units(step, rank) for rank in range(self.ranks))
         for work in works(step).values():
             work.milliseconds = [factor * work.of(rank) for rank in range(self.ranks)]

@@ -33,12 +33,13 @@ class ToolFailed(Exception):
     """A compiler, a program or a tool ended otherwise than it should."""
 
 
-def run(command, expect=(0,), **options):
+def run(command, expect=(0,), environment=None, **options):
     command = [str(word) for word in command]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=LONGEST, env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL, **options
+            command, capture_output=True, text=True, errors="replace", timeout=LONGEST,
+            env={**ENVIRONMENT, **(environment or {})},
+            stdin=subprocess.DEVNULL, **options,
         )
     except subprocess.TimeoutExpired as late:
         raise ToolFailed(f"{' '.join(command)}: still running after {LONGEST} s") from late
@@ -54,6 +55,8 @@ class Measurement:
         self.measured = self.directory / "run"
         # A thread that uses less than 100 us of a processor between two samples of one place is parked, as one that waits.
         self.burn = ["-DBURN_LOOPS=40000"] if hz > 400 else []
+        self.openmp = ["-fopenmp"] if program.threads else []
+        self.environment = {"OMP_WAIT_POLICY": "passive", "OMPI_CC": program.compiler, "MPICH_CC": program.compiler}
 
     def make(self):
         """Compiles and measures, unless that was done for the same program."""
@@ -65,7 +68,7 @@ class Measurement:
             self.compile(source)
             launcher = [*LAUNCHERS[self.program.mpi], "-n", self.program.ranks]
             hpcrun = [self.tools / "bin" / "hpcrun-lite", *self.options, "-o", self.measured]
-            run([*launcher, *hpcrun, self.directory / "program", self.directory], cwd=self.directory)
+            run([*launcher, *hpcrun, self.directory / "program", self.directory], cwd=self.directory, environment=self.environment)
             (self.directory / "done").touch()
         return self
 
@@ -75,7 +78,8 @@ class Measurement:
         compiler = f"mpicc.{self.program.mpi}"
         where = [f"-I{HERE}", f"-I{HERE.parent}", f"-L{self.directory}", f"-Wl,-rpath,{self.directory}"]
         parts = [source, HERE.parent / "truth_log.c", "-Wl,--no-as-needed", "-lpatience"]
-        run([compiler, *FLAGS, *self.burn, *where, "-o", self.directory / "program", *parts, "-pthread"])
+        command = [compiler, *FLAGS, *self.openmp, *self.burn, *where, "-o", self.directory / "program", *parts, "-pthread"]
+        run(command, environment=self.environment)
 
     def logs(self):
         return truth.read(self.directory)

@@ -20,11 +20,20 @@ class Function:
 
 
 @dataclasses.dataclass(eq=False)
+class Team:
+    """How the threads of a parallel region do a piece of work: each takes as long as the piece is planned."""
+
+    iterations: tuple = ()  # of a loop with a static schedule: which part each takes of what its longest thread does
+    locked: float = 0  # which part they do under a lock, one after the other
+
+
+@dataclasses.dataclass(eq=False)
 class Work:
     units: float
     factors: list | None = None  # of each rank; None: alike
     style: str = "HERE"  # or SHARED, INLINED: which procedure passes the time
     milliseconds: list = None  # planned, by rank
+    team: Team | None = None  # None: the main thread does it
 
     def of(self, rank):
         return self.units * (self.factors[rank] if self.factors else 1)
@@ -64,6 +73,7 @@ class Cause:
     extra: list = None  # ms of each invocation, by rank
     every: int = 1  # iterations per one in which it happens
     slower: float = 0  # a slow machine: by this factor
+    member: int | None = None  # the one thread of the team that works so much longer; None: all do
 
 
 @dataclasses.dataclass
@@ -78,6 +88,8 @@ class Program:
     window: bool
     groups: bool = False  # communicators of every other rank
     helper: bool = False  # a second thread on each rank, all run long
+    threads: int = 0  # of each rank's team; 0: there is none
+    compiler: str = "gcc"  # whose run-time library has the team
 
 
 def place_counts(program):
@@ -154,20 +166,23 @@ def works(body):
     return found
 
 
+def called(body):
+    """The functions that these statements call themselves."""
+    for statement in body:
+        if isinstance(statement, Invoke):
+            yield statement.function
+        elif isinstance(statement, Loop):
+            yield from called(statement.body)
+        elif isinstance(statement, Branch):
+            yield from called(statement.then)
+            yield from called(statement.other)
+
+
 def callees_first(function, found=None):
     """All functions below this one, each behind those that it calls."""
     found = {} if found is None else found
-
-    def look(body):
-        for statement in body:
-            if isinstance(statement, Invoke) and statement.function not in found:
-                callees_first(statement.function, found)
-            elif isinstance(statement, Loop):
-                look(statement.body)
-            elif isinstance(statement, Branch):
-                look(statement.then)
-                look(statement.other)
-
-    look(function.body)
+    for callee in called(function.body):
+        if callee not in found:
+            callees_first(callee, found)
     found.setdefault(function, None)
     return list(found)

@@ -30,10 +30,16 @@ def is_mpi(call):
     return call.function.startswith("MPI_")
 
 
+def outermost(log):
+    """The main thread's calls that are in no other."""
+    inner = {one for call in log.calls for one in call.inner}
+    return [call for call in log.calls if call.thread == 0 and call not in inner]
+
+
 class Replay:
     def __init__(self, ranks):
         self.ranks = ranks
-        self.calls = [[call for call in log.calls if call.thread == 0] for log in ranks]
+        self.calls = [outermost(log) for log in ranks]
         found = Dependencies(ranks)
         self.needs = {call: found.of(call) for calls in self.calls for call in calls if is_mpi(call)}
         self.done = {}
@@ -90,11 +96,19 @@ class Replay:
             raise truth.LogError(f"the replay does not end: {stuck}")
         return times
 
+    def extra(self, name):
+        """Seconds that each rank works because of a cause."""
+        return [sum(call.duration for call in log.calls if call.function == name) / 1e9 for log in self.ranks]
+
+    def lasts(self, call, without, changed):
+        """A piece of work."""
+        return 0 if call.function in without else changed.get(call, call.duration)
+
     def end(self, call, entered, without, changed):
         """When the call ends; None where that is not known yet."""
         enter = entered[call]
         if not is_mpi(call):
-            return enter + (0 if call.function in without else changed.get(call, call.duration))
+            return enter + self.lasts(call, without, changed)
         needed = self.needs[call]
         if any(other not in entered for other in needed):
             return None

@@ -19,9 +19,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import agree  # noqa: E402
 import figures  # noqa: E402
 import generate  # noqa: E402
+import generate_threads  # noqa: E402
 import measure  # noqa: E402
 import replay  # noqa: E402
 import score  # noqa: E402
+import thread_score  # noqa: E402
 
 BALANCES = {"suspects": "noise-aware", "suspects, paper": "paper"}
 
@@ -35,6 +37,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./dev truth", description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=seeds_of, default=range(1, 41), metavar="A-B", help="default: 1-40")
     parser.add_argument("--trace", action="store_true", help="measure with --trace, and judge causes as well as suspects")
+    parser.add_argument("--threads", action="store_true", help="programs whose ranks have teams of threads; judge thread causes, too")
     parser.add_argument("--hz", type=int, default=200, help="samples per second (default: 200)")
     parser.add_argument("--seconds", type=float, default=10, help="planned length of a program (default: 10)")
     parser.add_argument("--keep", action="store_true", help="keep all measurements (else: of the programs that were judged wrongly)")
@@ -51,7 +54,8 @@ class Runs:
     def __init__(self, options):
         self.options = options
         trace = "trace" if options.trace else "profile"
-        self.kind = f"{trace}-{options.hz}-{options.seconds:g}"
+        self.generate = generate_threads if options.threads else generate
+        self.kind = f"{trace}{'+threads' if options.threads else ''}-{options.hz}-{options.seconds:g}"
         self.measured = options.out.resolve() / "measured" / self.kind
         self.results = options.out.resolve() / "results" / (options.label or "here") / self.kind
         self.results.mkdir(parents=True, exist_ok=True)
@@ -84,15 +88,27 @@ class Runs:
         return result
 
     def judge(self, seed):
-        program = generate.program_of(seed, self.options.seconds)
+        program = self.generate.program_of(seed, self.options.seconds)
         directory = self.measured / f"seed-{seed}"
         if self.options.again:
             shutil.rmtree(directory, ignore_errors=True)
         made = measure.Measurement(directory, program, self.options.tools, self.options.trace, self.options.hz).make()
+        result = {"key": self.key, "seed": seed, "mpi": program.mpi, "ranks": program.ranks, "functions": len(program.functions)}
+        if self.options.threads:
+            result |= {"threads": program.threads, "compiler": program.compiler}
+            result |= thread_score.judged(made, program, self.options.trace)
+        else:
+            result |= self.judged(made, program)
+        wrong = any(row.get("first") is False or row["alarm"] for mode, row in result["modes"].items() if mode != "referee")
+        if not (self.options.keep or wrong):
+            shutil.rmtree(directory, ignore_errors=True)
+        return result
+
+    def judged(self, made, program):
+        """What is said of a program without teams."""
         played = replay.Replay(made.logs())
         truths = [score.Truth(number, cause, played) for number, cause in enumerate(program.causes)]
         result = {
-            "key": self.key, "seed": seed, "mpi": program.mpi, "ranks": program.ranks, "functions": len(program.functions),
             "seconds": played.seconds(), "waiting": played.waiting() / played.total(),
             "truth": [one.as_json() for one in truths], "modes": {}, "claims": {},
         }
@@ -109,9 +125,6 @@ class Runs:
             database = made.directory / "noise-aware.db"
             answers = made.view(database, "causes"), made.view(database, "critical-path")
             result["referee"] = agree.agreement(referee, agree.referee_path(logs), *answers)
-        wrong = any(row.get("first") is False or row["alarm"] for mode, row in result["modes"].items() if mode != "referee")
-        if not (self.options.keep or wrong):
-            shutil.rmtree(directory, ignore_errors=True)
         return result
 
     def claims(self, made):
@@ -159,14 +172,6 @@ def write_csv(results, path):
                 rows.writerow((*about, f"{result['waiting']:.4f}", mode, *(row.get(column) for column in columns)))
 
 
-def kind_of(result):
-    return " and ".join(one["kind"] for one in result["truth"]) if len(result["truth"]) == 1 else size_of_many(result)
-
-
-def size_of_many(result):
-    return "two causes" if result["truth"] else "none"
-
-
 def main():
     options = arguments()
     if options.figures:
@@ -189,8 +194,8 @@ def main():
     modes = sorted({mode for result in results for mode in result["modes"]})
     for mode in modes:
         print("", *score.table(results, mode), sep="\n")
-        print("", *score.table(results, mode, kind_of, (*generate.KINDS, "two causes", "none")), sep="\n")
-    if runs.options.trace:
+        print("", *score.table(results, mode, score.kind_of, (*runs.generate.KINDS, "two causes", "none")), sep="\n")
+    if runs.options.trace or runs.options.threads:
         print("", *score.referee_table(results), sep="\n")
     write_csv(results, runs.results / "results.csv")
     print(f"\n{len(results)} programs, {failed} failed; {runs.results / 'results.csv'}")

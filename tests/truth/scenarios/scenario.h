@@ -39,7 +39,8 @@ enum { WORLD = 0, WINDOW = 1, GROUP = 2, MOST_RANKS = 8, NAP_NS = 1000000, BURN_
 static int rank, ranks, iteration, operation, mine = 1, theirs[MOST_RANKS];
 static MPI_Win window;
 static int* exposed;
-static double noise; /* relative standard deviation of each piece of work */
+static _Thread_local int member; /* of the team, where there is one */
+static double noise;             /* relative standard deviation of each piece of work */
 
 /* ---- the call path, by procedures */
 
@@ -87,8 +88,8 @@ static inline __attribute__((always_inline)) void arrive(const char* name) {
 
 /* Nanoseconds of work that is planned to take these milliseconds. */
 static __attribute__((noinline)) long long varied(double milliseconds) {
-  static unsigned long long state = 0;
-  if (state == 0) state = 0x9e3779b97f4a7c15ULL * (unsigned)(rank + 1);
+  static _Thread_local unsigned long long state = 0;
+  if (state == 0) state = 0x9e3779b97f4a7c15ULL * (unsigned)(rank + 1 + MOST_RANKS * member);
   double sum = -6;
   for (int i = 0; i < 12; ++i) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;

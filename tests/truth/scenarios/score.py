@@ -38,7 +38,8 @@ def folded(names):
 
 
 def procedures(path):
-    return folded(frame["name"] for frame in path if frame["kind"] in ("procedure", "inlined"))
+    """A parallel region is its procedure's."""
+    return folded(frame["name"].split(" [OpenMP")[0] for frame in path if frame["kind"] in ("procedure", "inlined"))
 
 
 def suspects(rows):
@@ -74,7 +75,7 @@ class Truth:
         self.cost = replay.waiting() - replay.waiting(without=(name,))
         self.saved = replay.seconds() - replay.seconds(without=(name,))
         self.share = self.cost / replay.total()
-        extra = [sum(call.duration for call in calls if call.function == name) / 1e9 for calls in replay.calls]
+        extra = replay.extra(name)
         mean = statistics.fmean(extra)
         above = [max(0, seconds - mean) for seconds in extra]
         if max(above) < 0.1 * mean:  # by turns
@@ -154,7 +155,7 @@ def confirmed(claim, replay):
 
 # ---- tables
 
-LASTING = {"one", "some", "half", "trend", "serial", "slow"}
+LASTING = {"one", "some", "half", "trend", "serial", "slow", "thread", "loop", "lock", "rank", "late thread"}
 
 
 def size_of(result):
@@ -168,6 +169,12 @@ def size_of(result):
     if kind not in LASTING and share >= ALARM:
         return kind
     return "5 % or more" if share >= 0.05 else "2 to 5 %" if share >= 0.02 else "below 2 %"
+
+
+def kind_of(result):
+    """The same, by what the cause is."""
+    truths = result["truth"]
+    return truths[0]["kind"] if len(truths) == 1 else "two causes" if truths else "none"
 
 
 ROWS = ("5 % or more", "2 to 5 %", "two causes", "iterations", "alternating", "below 2 %", "none")
@@ -207,5 +214,6 @@ def referee_table(results):
         agreeing = sum(one["agreeing"] for one in beside)
         lines.append(f"| costs of 5 % of the waiting or more that agree within 5 % | {agreeing} of {weighty} |")
     for key, what in (("costs_apart", "cost at other places, median"), ("path_apart", "critical path at other places, median")):
-        lines.append(f"| {what} | {100 * statistics.median(one[key] for one in beside):.1f} % |" if beside else "| – | – |")
+        known = [one[key] for one in beside if key in one]
+        lines += [f"| {what} | {100 * statistics.median(known):.1f} % |"] if known else []
     return lines

@@ -103,6 +103,53 @@ TEST_CASE("What one thread alone does in a loop of a team is not serial") {
   CHECK_FALSE(causes.idleness[0].serial);
 }
 
+TEST_CASE("A procedure that calls itself is no tool of others, and named once") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId outer = sample.add(main, {ContextKind::procedure, "divide", "a.c", 10});
+  const ContextId inner = sample.add(outer, {ContextKind::procedure, "divide", "a.c", 10});
+  const ContextId at_inner = sample.add(inner, {ContextKind::statement, "", "a.c", 12});
+  sample.add_location(-1, 0, mains);
+  sample.add_location(-1, 1, workers);
+  sample.set(at_inner, kTime, 0, 50 * kSecond);
+  sample.set(at_inner, kCaused, 0, 50 * kSecond);
+  sample.finish();
+  const views::Figures figures(sample);
+  const ThreadCauses causes = find_thread_causes(figures);
+  REQUIRE(causes.idleness.size() == 1);
+  CHECK(causes.idleness[0].context == outer);
+}
+
+TEST_CASE("The body of a region is named in each role if all its threads together cause a good part") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId sweep = sample.add(main, {ContextKind::procedure, "sweep", "a.c", 20});
+  const ContextId share = sample.add(sweep, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
+  const ContextId small = sample.add(sweep, {ContextKind::procedure, "trim [OpenMP region 1]", "a.c", 30});
+  const ContextId assemble = sample.add(main, {ContextKind::procedure, "assemble", "a.c", 10});
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  const ContextId body = sample.add(root, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
+  sample.add_location(-1, 0, mains);
+  sample.add_location(-1, 1, workers);
+  for (const ContextId each : {share, small, assemble}) sample.set(each, kTime, 0, 10 * kSecond);
+  sample.set(body, kTime, 1, 10 * kSecond);
+  sample.set(assemble, kCaused, 0, 60 * kSecond);
+  sample.set(body, kCaused, 1, 30 * kSecond);
+  sample.set(share, kCaused, 0, 6 * kSecond);
+  sample.set(small, kCaused, 0, kSecond);
+  sample.finish();
+  const views::Figures figures(sample);
+  const ThreadCauses causes = find_thread_causes(figures);
+  REQUIRE(causes.idleness.size() == 3);
+  CHECK(causes.idleness[0].context == assemble);
+  CHECK(causes.idleness[1].context == body);
+  CHECK(causes.idleness[2].context == share);
+}
+
 TEST_CASE("Of a killed process, whose threads did not say how long they idled, parts are of what is known") {
   const Team team(kSecond);
   const views::Figures figures(team.sample);
