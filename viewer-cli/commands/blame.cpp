@@ -141,7 +141,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
         << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
     std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
-            time(suspect.excess_ns) + " above the others' average, explains " + time(suspect.explains_ns) +
+            time(suspect.excess_ns) + " above the mean, explains " + time(suspect.explains_ns) +
             " of the waiting inside " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
     text += ' ' + mending_phrase(facts, screen.unicode);

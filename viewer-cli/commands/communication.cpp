@@ -286,19 +286,35 @@ std::string further_paths_phrase(const database::Contents& experiment) {
   std::uint64_t further = 0, all = 0;
   for (const CallTraffic& call : experiment.communication().calls) {
     all += call.calls;
-    if (call.context == 0) further += call.calls;
+    if (mpi_call_name(experiment, call.context) == kFurtherPaths) further += call.calls;
   }
   if (further == 0) return {};
   return "Of " + keep(counted(further, "call")) + " (" +
          keep(percent(static_cast<double>(further) / static_cast<double>(all))) +
-         ") neither function nor path are known: these ranks call MPI from too many places. ";
+         ") neither function nor path are known: " +
+         (experiment.quality.full > 0 ? "the measurement had no space for them."
+                                      : "these ranks call MPI from too many places.");
+}
+
+/// Why there were more calls than are counted.
+std::string missing_calls_phrase(const database::Contents& experiment) {
+  if (experiment.trace().traced > 0 && experiment.trace().stopped > 0)
+    return keep(counted(experiment.trace().stopped, "trace")) +
+           (experiment.trace().stopped == 1 ? " ends" : " end") +
+           " before the run: later calls are not counted.";
+  return experiment.trace().traced == 0 && experiment.quality.full > 0
+             ? "Calls are missing: the measurement had no space for them."
+             : "";
 }
 
 }  // namespace
 
 std::string communication_note(const database::Contents& experiment) {
-  if (!counted_without_trace(experiment)) return {};
-  return further_paths_phrase(experiment) +
+  std::string note;
+  for (const std::string& phrase : {further_paths_phrase(experiment), missing_calls_phrase(experiment)})
+    if (!phrase.empty()) note += (note.empty() ? "" : " ") + phrase;
+  if (!counted_without_trace(experiment)) return note;
+  return note + (note.empty() ? "" : " ") +
          "Counted without a trace: times are those of the samples in these calls. Partners of one-sided "
          "operations are not counted, nor are those of a thread beyond some 200. hpcrun-lite --trace records "
          "all of them.";

@@ -18,6 +18,7 @@ constexpr std::size_t kSuspectsListed = 4;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
 constexpr double kNothing = 0.005;  // of the run time: not worth a figure
+constexpr double kAlike = 0.5;      // of a saving by sums: a replay's
 constexpr double kMostly = 0.5;     // of what is unexplained
 
 std::string about(double share) {
@@ -142,16 +143,26 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role)
   const bool several = here.size() > 1;
   const database::Suspect& first = *here.front().facts.suspect;
   const std::optional<double> replayed = replayed_saving(here, role);
-  if (!replayed && std::max(balanced, removed) < kNothing * run_s) {
+  if (std::max({balanced, removed, replayed.value_or(0)}) < kNothing * run_s) {
     out_.say("Mending " + std::string(several ? "them" : "it") + " would save under 1 % of the run time.", 2);
     return;
   }
-  out_.say("Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-               " would save " + saved(balanced / run_s, replayed, run_s) + "; if " +
-               threads_phrase(experiment_, first.locations) + " did no more " +
-               (several ? "of the first " : "") + "than the others, up to " +
-               keep(round_percent(removed / run_s)) + '.',
-           2);
+  const double by_sums = balanced / run_s;
+  const double share = replayed ? *replayed / run_s : by_sums;
+  std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
+                     " would save ";
+  // Programs that poll, or take messages as they come, do so as they did in a replay.
+  if (share < kAlike * by_sums)
+    return out_.say(text + "at most " + keep(round_percent(by_sums)) + " of the run time.", 2);
+  text += replayed ? keep(round_percent(share)) + " of the run time (" + out_.time(*replayed) +
+                         ", by a replay of the time lines)"
+                   : about(share) + " of the run time";
+  if (removed / run_s > share) {
+    text += "; if " + threads_phrase(experiment_, first.locations) + " did no more " +
+            (several ? "of the first " : "") + "than the others, up to " +
+            keep(round_percent(removed / run_s));
+  }
+  out_.say(text + '.', 2);
 }
 
 /// In seconds, where the time lines were replayed; remembers that they are asked for.
@@ -162,19 +173,6 @@ std::optional<double> BlameParagraphs::replayed_saving(const std::vector<Listed>
   const auto found = of_.replayed.find(group);
   groups_.push_back(std::move(group));
   return found == of_.replayed.end() ? std::nullopt : std::optional(static_cast<double>(found->second) / 1e9);
-}
-
-/// `33 % of the run time (0.96 s, by a replay of the time lines)`.
-std::string BlameParagraphs::saved(double by_sums, std::optional<double> replayed_s, double run_s) const {
-  constexpr double kAlike = 0.5;
-  if (!replayed_s) return about(by_sums) + " of the run time";
-  const double share = *replayed_s / run_s;
-  const std::string by_replay = ", by a replay of the time lines";
-  const std::string text = share < kNothing ? "nothing" + by_replay
-                                            : keep(round_percent(share)) + " of the run time (" +
-                                                  out_.time(*replayed_s) + by_replay + ')';
-  // Programs that poll, or take messages as they come, do so as they did in a replay.
-  return share >= kAlike * by_sums ? text : text + ", and " + about(by_sums) + " by the sums of its ranks";
 }
 
 void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {

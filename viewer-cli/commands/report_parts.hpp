@@ -48,7 +48,6 @@ class BlameParagraphs {
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, std::uint32_t role);
   std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);
-  [[nodiscard]] std::string saved(double by_sums, std::optional<double> replayed_s, double run_s) const;
   void cpu(const SuspectFacts& facts, bool several);
   [[nodiscard]] bool is_of_ranks(std::uint32_t role) const;
   [[nodiscard]] const char* counted_by(std::uint32_t role) const {

@@ -4,8 +4,13 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
+#include <string_view>
+
 namespace culprit::viewer {
 namespace {
+
+/// What precedes the reason in a process's note that its measurement does not grow any more.
+constexpr std::string_view kNoSpace = "no further space for the measurement: ";
 
 bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
   return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
@@ -28,6 +33,19 @@ std::string partly_measured(const database::Contents& experiment) {
          (run.ranks == 1 ? " was measured" : " were measured");
 }
 
+std::string lost_paths_text(const database::Contents& experiment) {
+  constexpr std::uint64_t kFew = 10;  // one in as many says little of the others
+  const auto [samples, without_path] = std::pair(experiment.quality.samples, experiment.quality.full);
+  if (without_path * kFew < samples || without_path == 0) return {};
+  std::string text = keep(grouped(static_cast<double>(without_path)) + " of " + counted(samples, "sample")) +
+                     " have no call path, since the measurement had no space for them";
+  for (const std::string& note : experiment.run.notes) {
+    if (const std::size_t at = note.find(kNoSpace); at != std::string::npos)
+      return text + " (" + note.substr(at + kNoSpace.size()) + ')';
+  }
+  return text;
+}
+
 bool are_ranks_comparable(const database::Contents& experiment) {
   return experiment.run.ranks > 1 && partly_measured(experiment).empty();
 }
@@ -46,6 +64,8 @@ std::string no_waits_phrase(const database::Contents& experiment) {
 std::string little_idleness_phrase(const database::Contents& experiment) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     return capitalized(partly) + ": the others may wait.";
+  if (const std::string lost = lost_paths_text(experiment); !lost.empty())
+    return capitalized(lost) + ": whether these waited was not recorded.";
   return experiment.locations.size() > 1 ? "The load is balanced: there is nothing to gain from less waiting."
                                          : "There is nothing to gain from less waiting.";
 }

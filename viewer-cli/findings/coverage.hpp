@@ -17,6 +17,10 @@ std::string partly_measured(const database::Contents& experiment);
 /// Whether all ranks were measured, and they are several.
 bool are_ranks_comparable(const database::Contents& experiment);
 
+/// `1 084 of 1 189 samples have no call path, since the measurement had no space for them (No space left on
+/// device)`; empty where under a tenth lost theirs.
+std::string lost_paths_text(const database::Contents& experiment);
+
 /// One sentence for where time lines show no rank that waited for another: whether none did, or it cannot be
 /// known.
 std::string no_waits_phrase(const database::Contents& experiment);

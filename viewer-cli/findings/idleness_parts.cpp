@@ -98,8 +98,8 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   double for_late = 0;
   for (const auto& [context, seconds] : late) for_late += seconds;
   if (!traced) {
-    for_late =
-        std::max(for_late, losses.serial_s + losses.lasting_s + losses.drifting_s + losses.intermittent_s);
+    for_late = std::max(for_late, losses.serial_s + losses.lasting_s + losses.drifting_s +
+                                      losses.intermittent_s + losses.io_waited_s);
   }
   const double in_mpi = left;
   parts.late_s = take(for_late);

@@ -33,11 +33,13 @@ class Measurement {
   MeasuredLosses measure() {
     losses_.samples = experiment_.quality.samples;
     losses_.threads = experiment_.locations.size();
+    losses_.without_path = experiment_.quality.full;
     losses_.total_s = diagnosis_.total_s;
     add_machine();
     if (time_ && !experiment_.contexts.empty()) {
       add_calls();
       add_suspects();
+      losses_.io_s += losses_.io_waited_s;
       add_varying_work();
       losses_.messages_s = left_s_;
     }
@@ -103,7 +105,10 @@ class Measurement {
     const bool serial = closely && !io && suspect.locations.size() == 1 && facts.only_here;
     std::optional<SuspectFacts>& first = io ? io_ : serial ? serial_ : lasting_;
     if (!first) first = facts;
-    take(io ? losses_.io_s : serial ? losses_.serial_s : losses_.lasting_s, seconds_of(suspect.explains_ns));
+    take(io       ? losses_.io_waited_s
+         : serial ? losses_.serial_s
+                  : losses_.lasting_s,
+         seconds_of(suspect.explains_ns));
   }
 
   /// What no lasting difference explains.

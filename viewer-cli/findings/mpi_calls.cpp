@@ -44,8 +44,10 @@ bool counted_without_trace(const database::Contents& experiment) {
 }
 
 std::string mpi_call_name(const database::Contents& experiment, ContextId context) {
-  if (experiment.contexts[context].kind == database::ContextKind::root) return "further call paths";
-  return without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
+  // Calls whose path found no room count for a caller, at last the root.
+  const std::string name =
+      without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
+  return name.starts_with("MPI_") ? name : kFurtherPaths;
 }
 
 std::vector<MpiCall> mpi_calls(const views::Figures& figures) {

@@ -29,7 +29,10 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures);
 /// known.
 bool counted_without_trace(const database::Contents& experiment);
 
-/// How the function that a row is about is called; contexts beyond the wrappers' room have none.
+/// In place of a function: that of calls whose call path had no room.
+inline constexpr const char* kFurtherPaths = "further call paths";
+
+/// How the function that a row is about is called.
 std::string mpi_call_name(const database::Contents& experiment, database::ContextId context);
 
 // What of communication is worth a sentence (docs/diagnosis.md).

@@ -3,6 +3,7 @@
 #include "findings/verdict.hpp"
 
 #include "findings/causes.hpp"
+#include "findings/coverage.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
@@ -79,6 +80,8 @@ class VerdictWords {
       case VerdictKind::too_short:
         break;
     }
+    if (losses_.mostly_lost())
+      return "Not enough was recorded to say more: " + lost_paths_text(experiment_) + '.';
     if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
       return "Not sampled enough to say more. The system refused it: " + refused + '.';
     return "Too short to say: " + keep(counted(losses_.samples, "sample")) + " of " +
@@ -197,7 +200,8 @@ std::string verdict_name(VerdictKind kind) {
 }
 
 VerdictKind decide(const Losses& losses) {
-  if (losses.total_s <= 0 || losses.samples < kFewSamples * losses.threads) return VerdictKind::too_short;
+  if (losses.total_s <= 0 || losses.samples < kFewSamples * losses.threads || losses.mostly_lost())
+    return VerdictKind::too_short;
   const double lost_s = losses.sum() - losses.startup_s;
   const bool little = lost_s < kLittle * (losses.total_s - losses.startup_s);
   if (losses.few_processors && (!little || losses.processors_s >= kLittle * losses.total_s))
@@ -232,7 +236,9 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   return {.kind = kind,
           .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode)
                       .text(kind),
-          .confidence = confidence(kind, measured, figures.experiment().trace().traced > 0),
+          .confidence = lost_paths_text(figures.experiment()).empty()
+                            ? confidence(kind, measured, figures.experiment().trace().traced > 0)
+                            : Confidence::hint,
           .losses = measured.losses};
 }
 

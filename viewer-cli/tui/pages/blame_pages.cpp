@@ -49,7 +49,7 @@ std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) 
   return keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
          threads_phrase(workspace.experiment(), suspect.locations) +
          role_suffix(workspace.experiment(), suspect.role) + ": " +
-         keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " above the others' average. " +
+         keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " above the mean. " +
          mending_phrase(facts, workspace.unicode()) + (doubt.empty() ? "" : " This is " + doubt + '.');
 }
 

@@ -67,9 +67,9 @@ TEST_CASE("Blame and suspects in words") {
     main › cg_iterate › loop at solver.c:412
 )");
   CHECK(run(solver.sample, {"suspects"}) == R"(1. loop at spmv.c:90 in spmv  [c11]
-    41 % more work on ranks 3, 7: 308 s above the others' average, explains 1 230 s of the waiting
-    inside the loop at solver.c:412 in cg_iterate. Balanced, the run is 154 s shorter; without the
-    extra time, up to 205 s. 100 % of the extra time was on a processor (100 % is typical here).
+    41 % more work on ranks 3, 7: 308 s above the mean, explains 1 230 s of the waiting inside the
+    loop at solver.c:412 in cg_iterate. Balanced, the run is 154 s shorter; without the extra time,
+    up to 205 s. 100 % of the extra time was on a processor (100 % is typical here).
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 )");
 }

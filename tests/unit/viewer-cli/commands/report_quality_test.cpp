@@ -33,6 +33,24 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("no names") == std::string::npos);
 }
 
+TEST_CASE("Where most samples lost their call path, there is no verdict, and where many did, none is sure") {
+  SolverSample solver;
+  database::Quality& quality = solver.sample.build().quality;
+  quality.full = quality.samples / 2 + 1;
+  solver.sample.build().run.notes = {"no further space for the measurement: No space left on device"};
+  const auto verdict = [&] {
+    return nlohmann::json::parse(run(solver.sample, {"report", "--format", "json"}))["verdict"];
+  };
+  CHECK(verdict()["kind"] == "too-short");
+  CHECK(verdict()["confidence"] == "hint");
+  CHECK(verdict()["text"] ==
+        "Not enough was recorded to say more: 800 001 of 1 600 000 samples have no call path, since the "
+        "measurement had no space for them (No space left on device).");
+  solver.sample.build().quality.full = 320'000;
+  CHECK(verdict()["kind"] != "too-short");
+  CHECK(verdict()["confidence"] == "hint");
+}
+
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
   SolverSample solver;
   solver.sample.build().quality.clock_violations = 5;

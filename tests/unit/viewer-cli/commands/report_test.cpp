@@ -1,6 +1,8 @@
 // The report's words, in the situations that it must read well for.
+#include "commands/report_parts.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/machine.hpp"
+#include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
@@ -137,7 +139,36 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// What the report says of blamed code, where its suspect was balanced in a replay.
+std::string said_of_blame(HelperSample& helper, std::int64_t replayed_ns) {
+  const views::Figures figures(helper.sample);
+  const Diagnosis diagnosis = diagnose(figures);
+  const ReplayedSuspects replayed = {{{&figures.experiment().suspects().front()}, replayed_ns}};
+  ReportWriter out(figures.experiment(), 200, false);
+  const std::string database;
+  BlameParagraphs({.figures = figures, .database = database, .diagnosis = diagnosis, .replayed = replayed},
+                  out)
+      .write(false);
+  std::string text;
+  for (const ReportParagraph& paragraph : out.take())
+    for (const ReportPart& part : paragraph.parts) text += part.text + ' ';
+  return wrap(text, 1000);
+}
+
 }  // namespace
+
+TEST_CASE("A saving has one figure, and no limit below it") {
+  HelperSample helper;  // the longer rank lasts 9 s
+  helper.suspect(helper.smooth, helper.in_smooth);
+  const std::string below = said_of_blame(helper, 300'000'000);
+  INFO(below);
+  CHECK(holds(below,
+              "save 3 % of the run time (300 ms, by a replay of the time lines); if rank 0 did no more "
+              "than the others, up to 6 %."));
+  CHECK(holds(said_of_blame(helper, 600'000'000),
+              "save 7 % of the run time (600 ms, by a replay of the time lines)."));
+  CHECK(holds(said_of_blame(helper, 0), "it would save at most 3 % of the run time."));
+}
 
 TEST_CASE("A suspect is named by the function that stands out, with the place inside it") {
   HelperSample helper;

@@ -65,6 +65,16 @@ TEST_CASE("waiting is divided by where it is waited, and waits at roots are for 
   CHECK(parts.sum() == Approx(diagnosis.idle_s));
 }
 
+TEST_CASE("waiting for a rank that reads or writes is for a late rank") {
+  const views::testing::SolverSample solver;
+  const views::Figures figures(solver.sample);
+  const Diagnosis diagnosis = diagnose(figures);
+  const IdlenessParts parts =
+      divide_idleness(figures, diagnosis, {.io_s = 400, .io_waited_s = 300, .lasting_s = 200});
+  CHECK(parts.late_s == Approx(500));
+  CHECK(parts.undivided_s == Approx(diagnosis.idle_s - 500));
+}
+
 TEST_CASE("a call that sends and receives bears its time once") {
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();
