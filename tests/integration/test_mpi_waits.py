@@ -67,5 +67,41 @@ for mpi in harness.LAUNCHERS:
     for name in ("every_wait", "every_wait_mpif", "every_wait_mpi", "every_wait_f08"):
         setattr(Waits, f"test_{name}_{mpi}", lambda self, program=f"{name}.{mpi}": self.check(program))
 
+class Polls(harness.Workspace):
+    """Loops of polls in vain, with some work of the program's own after each."""
+
+    def measured(self, mpi, microseconds, *options):
+        command = [harness.HPCRUN, "-o", self.here / "run", *options, harness.PROGRAMS / f"polls.{mpi}", microseconds, 1]
+        lines = [line.split() for line in harness.launch(mpi, 2, command).stdout.splitlines() if line.startswith("MPI_")]
+        self.logged = {call: (int(vain), float(seconds)) for call, vain, seconds in lines}
+        self.assertEqual(set(self.logged), {"MPI_Iprobe", "MPI_Test"})
+        return self.merge(self.here / "run")
+
+    def check_counts(self, database):
+        reported = harness.viewer_json(database, "communication")
+        for table, name in (("mpi", lambda row: row["call"]), ("paths", lambda row: row["path"][-1]["name"])):
+            found = {name(row): row["polls_in_vain"] for row in reported[table]}
+            for call, (vain, seconds) in self.logged.items():
+                self.assertEqual(found[call], vain, (table, call))
+            self.assertEqual({found[call] for call in found if call not in self.logged}, {0})
+        text = " ".join(harness.run([harness.VIEWER, database, "communication"]).stdout.split())
+        self.assertIn("more polls found nothing", text)
+        self.assertRegex(" ".join(harness.run([harness.VIEWER, database]).stdout.split()),
+                         r"polls by MPI_\w+ at polls.c:\d+ in asks_by_\w+, [\d ,.million]+ found nothing: they take \d+ % of the time")  # fmt: skip
+
+    def check(self, mpi):
+        self.check_counts(self.measured(mpi, 0))
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+    def test_in_time_lines(self):
+        database = self.measured("openmpi", 0.3, "--trace")
+        self.check_counts(database)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 
 namespace culprit::viewer {
 
@@ -23,6 +24,15 @@ namespace {
 
 using database::CallTraffic;
 using database::ContextId;
+
+/// Over all threads, in the metric's raw unit; 0 where the run has none of it.
+std::uint64_t sum_at(const database::Contents& experiment, std::string_view metric, ContextId context) {
+  const std::optional<std::uint32_t> known = views::metric_named(experiment, metric);
+  std::uint64_t sum = 0;
+  for (std::uint32_t role = 0; known && role < experiment.roles.size(); ++role)
+    sum += static_cast<std::uint64_t>(experiment.context_summaries.get(role, *known, context, true).sum);
+  return sum;
+}
 
 /// The threads that made calls at these contexts.
 std::vector<std::uint32_t> callers_of(const views::Figures& figures, std::vector<ContextId> contexts) {
@@ -48,6 +58,10 @@ std::string mpi_call_name(const database::Contents& experiment, ContextId contex
   return without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
 }
 
+std::uint64_t polls_in_vain(const database::Contents& experiment, ContextId context) {
+  return context == 0 ? 0 : sum_at(experiment, "polls-in-vain", context);
+}
+
 std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   std::map<std::string, MpiCall> by_name;
@@ -63,6 +77,7 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
     sum.received += call.received_bytes;
     sum.ns += call.ns;
     sum.longest_ns = std::max(sum.longest_ns, call.longest_ns);
+    sum.vain += polls_in_vain(experiment, call.context);
     if (call.context != 0) contexts[name].push_back(call.context);
   }
   std::vector<MpiCall> list;
@@ -120,6 +135,7 @@ class Patterns {
       if (!text.empty()) found.emplace_back(cost_s, text);
     }
     add_barriers(found);
+    add_polls(found);
     std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<double, std::string>::first);
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < std::min(found.size(), kSaid); ++i) texts.push_back(found[i].second);
@@ -205,6 +221,20 @@ class Patterns {
       found.emplace_back(cost_s, keep(number(call.calls) + " calls of " + place_of(call)) + " take " +
                                      share(cost_s) +
                                      " of the time beyond waiting for late ranks: are they needed?");
+    }
+  }
+
+  /// Loops of polls: they wait, whatever else they do.
+  void add_polls(std::vector<std::pair<double, std::string>>& found) const {
+    for (const CallTraffic& call : experiment_.communication().calls) {
+      const double cost_s = seconds_of(call.ns);
+      if (call.context == 0 || cost_s < kNotableCost * diagnosis_.total_s) continue;
+      const std::uint64_t vain = polls_in_vain(experiment_, call.context);
+      if (vain < kMany || vain < call.calls) continue;
+      found.emplace_back(cost_s, "Of " + keep(number(vain + call.calls) + " polls") + " by " +
+                                     place_of(call) + ", " + keep(number(vain)) +
+                                     " found nothing: they take " + share(cost_s) +
+                                     " of the time, which is waiting.");
     }
   }
 
