@@ -1,6 +1,7 @@
 """Every sort of waiting MPI call is marked while it waits and shows one frame of its own, in C and Fortran under both
 MPIs: idleness by call against the times that the program measured itself."""
 
+import re
 import unittest
 
 import harness
@@ -99,8 +100,21 @@ class Polls(harness.Workspace):
         self.check("mpich")
 
     def test_in_time_lines(self):
+        """There a loop is one wait, which samples divide: how much that is, is said."""
         database = self.measured("openmpi", 0.3, "--trace")
         self.check_counts(database)
+        for call in ("MPI_Iprobe", "MPI_Test"):
+            waited = sum(row["seconds"] for row in harness.viewer_json(database, "communication")["mpi"] if row["call"] == call)
+            self.assertGreater(waited, 0.9 * self.logged[call][1])
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "REALTIME:sum")
+        loops = {node["frame"]["name"]: node["values"]["REALTIME:sum (I)"] for node in harness.walk(view["roots"])
+                 if node["frame"]["name"] in ("asks_by_probe", "asks_by_test", "MPI_Iprobe", "MPI_Test")}  # fmt: skip
+        between = loops["asks_by_probe"] + loops["asks_by_test"] - loops["MPI_Iprobe"] - loops["MPI_Test"]
+        for command in ("report", "waits"):
+            text = " ".join(harness.run([harness.VIEWER, database, command]).stdout.split())
+            said = re.search(r"Loops of polls wait for ([\d.]+) s by time lines.* code between the polls, ([\d.]+) s", text)
+            self.assertIsNotNone(said, text)
+            self.assertAlmostEqual(float(said.group(2)), between, delta=0.1 * between)
 
 
 if __name__ == "__main__":

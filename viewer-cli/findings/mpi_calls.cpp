@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace culprit::viewer {
 
@@ -60,6 +61,23 @@ std::string mpi_call_name(const database::Contents& experiment, ContextId contex
 
 std::uint64_t polls_in_vain(const database::Contents& experiment, ContextId context) {
   return context == 0 ? 0 : sum_at(experiment, "polls-in-vain", context);
+}
+
+std::string polling_phrase(const database::Contents& experiment, bool unicode) {
+  if (experiment.trace().traced == 0) return {};
+  double waited_s = 0, in_polls_s = 0;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    if (polls_in_vain(experiment, call.context) == 0) continue;
+    waited_s += seconds_of(call.ns);
+    in_polls_s += seconds_of(sum_at(experiment, "REALTIME", call.context));
+  }
+  constexpr double kNotable = 0.01;  // of the run
+  const double between_s = waited_s - in_polls_s;
+  if (between_s <= 0 || between_s < kNotable * seconds_of(sum_at(experiment, "REALTIME", 0))) return {};
+  return "Loops of polls wait for " + keep(duration(waited_s, unicode)) +
+         " by time lines. Samples (views, blame, the share of waiting) count the loops' code between the "
+         "polls, " +
+         keep(duration(between_s, unicode)) + ", as work.";
 }
 
 std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
@@ -255,7 +273,10 @@ class Patterns {
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
                                                  std::size_t width, bool unicode) {
   if (diagnosis.total_s <= 0) return {};
-  return Patterns(figures, diagnosis, width, unicode).phrases();
+  std::vector<std::string> phrases = Patterns(figures, diagnosis, width, unicode).phrases();
+  if (std::string polling = polling_phrase(figures.experiment(), unicode); !polling.empty())
+    phrases.push_back(std::move(polling));
+  return phrases;
 }
 
 }  // namespace culprit::viewer

@@ -38,9 +38,13 @@ std::string mpi_call_name(const database::Contents& experiment, database::Contex
 
 // What of communication is worth a sentence (docs/diagnosis.md).
 
+/// Loops of polls wait in time lines, whereas samples find work between the polls: how much that is, where it
+/// is 1 % of the run or more; else empty.
+std::string polling_phrase(const database::Contents& experiment, bool unicode);
+
 /// Many small messages at one call path, a few large ones, synchronization without data, or polls of which
-/// most find nothing, where that takes 5 % of the run or more; most time first, at most two. Names are
-/// shortened to `width` columns.
+/// most find nothing, where that takes 5 % of the run or more; most time first, at most two; and
+/// polling_phrase(). Names are shortened to `width` columns.
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
                                                  std::size_t width, bool unicode);
 

@@ -89,6 +89,13 @@ TEST_CASE("communication: polls that found nothing stand beside those that found
   const std::string report = run(sample, {"report"});
   INFO(report);
   CHECK(report.find("found nothing") != std::string::npos);
+  CHECK(report.find("Loops of polls") == std::string::npos);
+  sample.build().trace.traced = 2;
+  sample.build().communication.calls.front().ns = 50'000 * kMs;
+  const std::string waits = run(sample, {"waits"});
+  INFO(waits);
+  CHECK(waits.find("Loops of polls wait for 50.0 s by time lines.") != std::string::npos);
+  CHECK(waits.find("30.0 s, as work.") != std::string::npos);
 }
 
 TEST_CASE("communication: without a trace, no call's own time is known, and what is not counted is said") {
