@@ -18,6 +18,8 @@ namespace culprit::mpi {
 /// Calls of one path are added to the tree this many at a time: a killed process loses fewer than that of
 /// each path.
 inline constexpr std::uint32_t kHandedOver = 256;
+/// Polls in vain, of which there are some ten million a second, this many.
+inline constexpr std::uint64_t kPollsHandedOver = std::uint64_t{1} << 16;
 
 inline std::size_t partner_place(std::uint64_t comm, int peer) {
   static_assert(CulpritCallTable::kPartners == std::size_t{1} << 8);

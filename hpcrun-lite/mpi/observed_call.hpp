@@ -37,7 +37,7 @@ class ObservedCall {
   [[gnu::always_inline]] void begin(const void* function) {
     if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed) || is_stretch())
       occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
-    if (culprit_rt_counting.load(std::memory_order_relaxed))
+    if (is_counted())
       counted_as_ = key_of_place(__builtin_return_address(0), __builtin_dwarf_cfa(), function);
   }
 
@@ -118,8 +118,22 @@ class ObservedCall {
   }
 
  private:
-  /// Without a trace.
+  /// Without a trace, which has all calls but polls in vain.
+  [[nodiscard]] static bool is_counted() {
+    return culprit_rt_counting.load(std::memory_order_relaxed) ||
+           (Facts::kRule == WaitRule::polls && culprit_rt_tracing.load(std::memory_order_relaxed));
+  }
+  void count_in_vain() {
+    CulpritCallCount* const slot = counted_as_ != 0 ? counted_at() : nullptr;
+    if (slot == nullptr) return;
+    if (++slot->vain % kPollsHandedOver == 0 || slot->tree == 0) [[unlikely]]
+      culprit_rt_hand_over(slot, occurrence_.path());
+  }
   void count(int result, bool successful) {
+    if constexpr (Facts::kRule == WaitRule::polls) {
+      if (result == MPI_SUCCESS && !successful) return count_in_vain();
+      if (!culprit_rt_counting.load(std::memory_order_relaxed)) counted_as_ = 0;
+    }
     CulpritCallCount* const slot = counted_as_ != 0 && successful ? counted_at() : nullptr;
     if constexpr (std::is_same_v<Facts, ReceiveStart>) {
       if (keeps(result)) requests_.exit(facts_, transfer_.posted_received());

@@ -21,6 +21,7 @@ struct CulpritCallCount {
   std::uint32_t calls, messages;
   std::uint64_t sent, received, bytes;  ///< `bytes`: of each message the larger of what it gave and got
   std::uint64_t smallest, largest;      ///< of one message; ~0 and 0 where there is none
+  std::uint64_t vain;                   ///< polls that found nothing: none of `calls`
 };
 
 /// Messages that a thread sent to one process by one communicator since they were last handed over.

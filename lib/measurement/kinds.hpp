@@ -69,8 +69,9 @@ enum class EpochKind : std::uint8_t {
   idleness_caused,   ///< by the code at the node, as sampled
   lock_wait_caused,  ///< by who gave a lock back at the node
   thread_total,      ///< of the root: what the thread counted; `size_class` is a ThreadTotal
+  polls_in_vain,     ///< MPI_Test and its like at the node that found nothing: how many
 };
-inline constexpr int kEpochKinds = 38;
+inline constexpr int kEpochKinds = 39;
 
 /// What threads count exactly of idleness, and of waits for locks, in ns.
 enum class ThreadTotal : std::uint8_t {

@@ -156,6 +156,17 @@ void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members
   });
 }
 
+void ThreadTree::count_polls_in_vain(NodeIndex node, std::uint64_t polls) noexcept {
+  begin_change();
+  std::uint64_t sum = 0;
+  const EpochValues key{.kind = EpochKind::polls_in_vain};
+  NodeIndex at = find_record(calls_, node, key, kCallAccumulators, sum);
+  if (at == kNoNodeIndex) at = find_record(calls_, root(), key, kCallAccumulators + 2, sum);
+  if (at != kNoNodeIndex)
+    sum += change_record(at, [&](layout::EpochRecord& record) { add(record.count, polls); });
+  end_change(sum);
+}
+
 void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
   count_in(calls_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns}, kCallAccumulators,
            [&](layout::EpochRecord& record) { add_to(record, ns); });

@@ -239,6 +239,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   analysing.step();
   shape.columns.traced = traced.findings.values.names;
   if (shape.columns.traced.empty() && found.counts_calls) shape.columns.traced = call_metrics();
+  shape.columns.polled = found.counts_polls;
   const Plan plan(shape, found.valued, traced.findings.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(),
                                   &traced.findings.values);

@@ -56,13 +56,17 @@ RowIdentity identity_of(const View& view, const VisibleNode& row) {
 
 class Folding {
  public:
-  Folding(View& view, const PassedOver& passed_over) : view_(view), passed_over_(passed_over) {}
+  Folding(View& view, const PassedOver& passed_over)
+      : view_(view), passed_over_(passed_over), callers_(view.name() == "callers") {}
 
   /// Rows of call sites of their own are for those who want to see each frame.
   [[nodiscard]] bool applies() const {
-    return view_.name() == "calling-context" && passed_over_.fold_calls &&
-           (passed_over_.recursion || passed_over_.library);
+    if (!passed_over_.fold_calls) return false;
+    if (callers_) return passed_over_.recursion;
+    return view_.name() == "calling-context" && (passed_over_.recursion || passed_over_.library);
   }
+  /// Whether only a row that is opened is worth finding out what it absorbs.
+  [[nodiscard]] bool when_opened() const { return callers_; }
 
   /// Whether a node is shown by the row of the procedure that it stands in, or is called from.
   [[nodiscard]] bool is_absorbed(NodeId node) const {
@@ -188,7 +192,7 @@ class Folding {
     return view_.subtree_end(scope) - scope <= kLargestFolded;
   }
   [[nodiscard]] bool is_folded_library(NodeId scope) const {
-    return passed_over_.library && is_small(scope) && is_library(view_.frame(scope));
+    return passed_over_.library && !callers_ && is_small(scope) && is_library(view_.frame(scope));
   }
 
   /// Why a procedure that is called from `scope` has no row of its own. Waits always have one.
@@ -218,7 +222,8 @@ class Folding {
           fold.library = fold.library || *why == Why::library;
           fold.recursion = std::max(fold.recursion, next.level);
           fold.parts.push_back(child);
-          if (kind == ContextKind::procedure || !step.in_procedure) fold.own.push_back(child);
+          // A caller's figures are part of those of the row below which it stands.
+          if (!callers_ && (kind == ContextKind::procedure || !step.in_procedure)) fold.own.push_back(child);
         } else if (kind == ContextKind::loop && in_library) {
           fold.library = true;
           fold.parts.push_back(child);
@@ -233,6 +238,7 @@ class Folding {
 
   View& view_;
   const PassedOver& passed_over_;
+  bool callers_;
 };
 
 }  // namespace
@@ -246,9 +252,11 @@ bool is_library(const Frame& frame) {
   return module.starts_with("libstdc++.so") || module.starts_with("libc++.so");
 }
 
-std::vector<VisibleNode> rows_below(View& view, const VisibleNode& row, const PassedOver& passed_over,
+std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOver& passed_over,
                                     PassedOverCount& count) {
   if (row.fold && !row.fold->unsampled.empty()) return row.fold->unsampled;
+  const Folding folding(view, passed_over);
+  if (folding.applies() && folding.when_opened()) folding.absorb(row);
   const std::vector<NodeId> itself = {row.node};
   const std::vector<NodeId>& parts = row.fold ? row.fold->parts : itself;
   std::vector<VisibleNode> rows;
@@ -256,10 +264,10 @@ std::vector<VisibleNode> rows_below(View& view, const VisibleNode& row, const Pa
     if (may_open(view, part, passed_over, count))
       collect_visible(view, view.children(part), std::nullopt, passed_over, rows, count);
   }
-  const Folding folding(view, passed_over);
   if (!folding.applies()) return rows;
   std::erase_if(rows, [&](const VisibleNode& each) { return folding.is_absorbed(each.node); });
   if (parts.size() > 1) folding.merge(rows);
+  if (folding.when_opened()) return rows;
   for (VisibleNode& each : rows) folding.absorb(each);
   return rows;
 }
@@ -269,7 +277,7 @@ std::vector<VisibleNode> rows_of(View& view, const std::vector<NodeId>& nodes, c
   std::vector<VisibleNode> rows;
   collect_visible(view, nodes, std::nullopt, passed_over, rows, count);
   const Folding folding(view, passed_over);
-  if (!folding.applies()) return rows;
+  if (!folding.applies() || folding.when_opened()) return rows;
   for (VisibleNode& each : rows) folding.absorb(each);
   return rows;
 }

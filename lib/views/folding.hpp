@@ -5,7 +5,8 @@
 #include <span>
 #include <vector>
 
-// Rows that stand for several nodes of the calling context tree, so that the user's own code fits a screen:
+// Rows that stand for several nodes of the calling context tree, or of callers, so that the user's own code
+// fits a screen:
 // - a procedure that calls itself, directly or from its loops: what its calls do is added up level by level;
 // - the insides of the C++ standard library: the frame that was called stands for all that it calls, up to
 //   code that is not the library's;
@@ -13,13 +14,16 @@
 // - rows below the same one that no sample met.
 // To find the nodes of a row is to look at each of them and at its children. Procedures with very much below
 // them are therefore not folded.
+// By callers, a procedure whose caller is itself, and so on, is one row; that is found out when the row is
+// opened, since a view of callers makes each level anew.
 namespace culprit::views {
 
 /// Whether a frame is the C++ standard library's: by its file, its load module, or its name.
 bool is_library(const Frame& frame);
 
 /// The rows below one, or in the place of `nodes`, folded as `passed_over` asks. Counts what it passes over.
-std::vector<VisibleNode> rows_below(View& view, const VisibleNode& row, const PassedOver& passed_over,
+/// Of a row of callers this says what it stands for, too.
+std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOver& passed_over,
                                     PassedOverCount& count);
 std::vector<VisibleNode> rows_of(View& view, const std::vector<NodeId>& nodes, const PassedOver& passed_over,
                                  PassedOverCount& count);

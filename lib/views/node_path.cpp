@@ -3,6 +3,7 @@
 #include "views/node_path.hpp"
 
 #include "views/column.hpp"
+#include "views/folding.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -114,6 +115,27 @@ std::vector<HotStep> hot_path(View& view, const Column& column, double whole, do
     parent = best.value;
   }
   return path;
+}
+
+std::vector<VisibleNode> hot_rows(View& view, const Column& column, const PassedOver& passed_over,
+                                  double keep) {
+  std::vector<VisibleNode> path;
+  PassedOverCount count;
+  double least = 0;
+  for (std::vector<VisibleNode> rows = rows_of(view, view.roots(), passed_over, count);;
+       rows = rows_below(view, path.back(), passed_over, count)) {
+    VisibleNode* best = nullptr;
+    double most = 0;
+    for (VisibleNode& row : rows) {
+      const double value = visible_value(view, row, column, passed_over.fold_calls);
+      if (!(value > most)) continue;
+      best = &row;
+      most = value;
+    }
+    if (best == nullptr || most < least) return path;
+    path.push_back(std::move(*best));
+    least = keep * most;
+  }
 }
 
 }  // namespace culprit::views

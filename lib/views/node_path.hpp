@@ -3,6 +3,7 @@
 #include "database/database.hpp"
 #include "views/figures.hpp"
 #include "views/view.hpp"
+#include "views/visible.hpp"
 
 #include <stdexcept>
 #include <string_view>
@@ -33,5 +34,9 @@ struct HotStep {
 /// From the root of the calling context tree to the child with the largest figure, as long as that child
 /// keeps at least `keep` of its parent's. Empty where the run has nothing of the metric.
 std::vector<HotStep> hot_path(View& view, const Column& column, double whole, double keep = 0.5);
+
+/// The same path by the rows that people see.
+std::vector<VisibleNode> hot_rows(View& view, const Column& column, const PassedOver& passed_over,
+                                  double keep = 0.5);
 
 }  // namespace culprit::views

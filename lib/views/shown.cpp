@@ -22,9 +22,7 @@ class Arrangement {
       : view_(view),
         options_(options),
         least_(whole * options.min_percent / kPercent),
-        passed_over_{options.fold_calls,    options.hide_statements,
-                     options.hide_start_up, options.hide_wait_internals,
-                     options.fold,          options.fold} {
+        passed_over_(passed_over(options)) {
     if (options.focus.empty()) return;
     focus_ = std::make_unique<RE2>(options.focus, RE2::Quiet);
     if (!focus_->ok()) {
@@ -73,7 +71,7 @@ class Arrangement {
                     : matches(row.node);
   }
 
-  std::vector<ShownNode> below(const VisibleNode& row, std::uint32_t depth, bool in_focus) {
+  std::vector<ShownNode> below(VisibleNode& row, std::uint32_t depth, bool in_focus) {
     if (row.fold && !row.fold->unsampled.empty()) return {};
     const bool counts = view_.frame(row.node).kind != ContextKind::call;
     // Beyond the depth limit nothing is expanded: callers would create every level only to count it.
@@ -116,6 +114,15 @@ class Arrangement {
 };
 
 }  // namespace
+
+PassedOver passed_over(const ShowOptions& options) {
+  return {.fold_calls = options.fold_calls,
+          .statements = options.hide_statements,
+          .start_up = options.hide_start_up,
+          .wait_internals = options.hide_wait_internals,
+          .recursion = options.fold,
+          .library = options.fold};
+}
 
 Shown show(View& view, const ShowOptions& options, double whole) {
   return Arrangement(view, options, whole).run();

@@ -26,6 +26,8 @@ struct ShowOptions {
   std::vector<Column> sampled;  ///< siblings that have nothing of all these are one row
 };
 
+[[nodiscard]] PassedOver passed_over(const ShowOptions& options);
+
 /// A node that is shown.
 struct ShownNode : VisibleNode {
   std::vector<ShownNode> children;

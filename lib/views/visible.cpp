@@ -78,9 +78,9 @@ double visible_value(View& view, const VisibleNode& row, const Column& column, b
     return column.derived->evaluate(operands);
   }
   const bool inclusive = column.name.inclusive;
-  const std::vector<NodeId>& nodes = inclusive      ? row.fold->outermost
-                                     : column.blame ? row.fold->parts
-                                                    : row.fold->own;
+  const std::vector<NodeId>& nodes = inclusive                            ? row.fold->outermost
+                                     : column.blame && is_call_tree(view) ? row.fold->parts
+                                                                          : row.fold->own;
   const bool whole = !inclusive || row.fold->re_entered.empty();
   if (nodes.size() == 1 && whole) return visible_value(view, nodes.front(), column, fold_calls);
   if (!column.additive()) return std::numeric_limits<double>::quiet_NaN();

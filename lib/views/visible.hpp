@@ -41,7 +41,7 @@ struct Fold {
   std::vector<NodeId> outermost;  ///< ascending; inclusive figures are the sums of theirs
   std::vector<NodeId>
       re_entered;               ///< without those of these: calls of the procedure around a loop, by itself
-  std::vector<NodeId> own;      ///< exclusive figures are the sums of theirs
+  std::vector<NodeId> own;      ///< exclusive figures are the sums of theirs; blame that of `parts`
   std::vector<NodeId> parts;    ///< what is below these, and none of them, is below the row
   std::uint32_t recursion = 0;  ///< how many calls of itself lie inside each other
   std::uint32_t loops = 0;      ///< how many loops without a place lie inside each other; 0: one

@@ -1,6 +1,7 @@
 """Every sort of waiting MPI call is marked while it waits and shows one frame of its own, in C and Fortran under both
 MPIs: idleness by call against the times that the program measured itself."""
 
+import re
 import unittest
 
 import harness
@@ -66,6 +67,55 @@ class Waits(harness.Workspace):
 for mpi in harness.LAUNCHERS:
     for name in ("every_wait", "every_wait_mpif", "every_wait_mpi", "every_wait_f08"):
         setattr(Waits, f"test_{name}_{mpi}", lambda self, program=f"{name}.{mpi}": self.check(program))
+
+class Polls(harness.Workspace):
+    """Loops of polls in vain, with some work of the program's own after each."""
+
+    def measured(self, mpi, microseconds, *options):
+        command = [harness.HPCRUN, "-o", self.here / "run", *options, harness.PROGRAMS / f"polls.{mpi}", microseconds, 1]
+        lines = [line.split() for line in harness.launch(mpi, 2, command).stdout.splitlines() if line.startswith("MPI_")]
+        self.logged = {call: (int(vain), float(seconds)) for call, vain, seconds in lines}
+        self.assertEqual(set(self.logged), {"MPI_Iprobe", "MPI_Test"})
+        return self.merge(self.here / "run")
+
+    def check_counts(self, database):
+        reported = harness.viewer_json(database, "communication")
+        for table, name in (("mpi", lambda row: row["call"]), ("paths", lambda row: row["path"][-1]["name"])):
+            found = {name(row): row["polls_in_vain"] for row in reported[table]}
+            for call, (vain, seconds) in self.logged.items():
+                self.assertEqual(found[call], vain, (table, call))
+            self.assertEqual({found[call] for call in found if call not in self.logged}, {0})
+        text = " ".join(harness.run([harness.VIEWER, database, "communication"]).stdout.split())
+        self.assertIn("more polls found nothing", text)
+        self.assertRegex(" ".join(harness.run([harness.VIEWER, database]).stdout.split()),
+                         r"polls by MPI_\w+ at polls.c:\d+ in asks_by_\w+, [\d ,.million]+ found nothing: they take \d+ % of the time")  # fmt: skip
+
+    def check(self, mpi):
+        self.check_counts(self.measured(mpi, 0))
+
+    def test_openmpi(self):
+        self.check("openmpi")
+
+    def test_mpich(self):
+        self.check("mpich")
+
+    def test_in_time_lines(self):
+        """There a loop is one wait, which samples divide: how much that is, is said."""
+        database = self.measured("openmpi", 0.3, "--trace")
+        self.check_counts(database)
+        for call in ("MPI_Iprobe", "MPI_Test"):
+            waited = sum(row["seconds"] for row in harness.viewer_json(database, "communication")["mpi"] if row["call"] == call)
+            self.assertGreater(waited, 0.9 * self.logged[call][1])
+        view = harness.viewer_json(database, "view", "calling-context", "--metrics", "REALTIME:sum")
+        loops = {node["frame"]["name"]: node["values"]["REALTIME:sum (I)"] for node in harness.walk(view["roots"])
+                 if node["frame"]["name"] in ("asks_by_probe", "asks_by_test", "MPI_Iprobe", "MPI_Test")}  # fmt: skip
+        between = loops["asks_by_probe"] + loops["asks_by_test"] - loops["MPI_Iprobe"] - loops["MPI_Test"]
+        for command in ("report", "waits"):
+            text = " ".join(harness.run([harness.VIEWER, database, command]).stdout.split())
+            said = re.search(r"Loops of polls wait for ([\d.]+) s by time lines.* code between the polls, ([\d.]+) s", text)
+            self.assertIsNotNone(said, text)
+            self.assertAlmostEqual(float(said.group(2)), between, delta=0.1 * between)
+
 
 if __name__ == "__main__":
     unittest.main()

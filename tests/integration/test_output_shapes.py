@@ -203,10 +203,10 @@ SHAPES = {
     "communication": {
         "calls": whole, "bytes": whole, "exact": flag, "whole_s": number,
         "mpi": [{"call": text, "calls": whole, "bytes": whole, "seconds": number, "mean_s": number, "max_s": or_null(number),
-                 "ranks": [whole], "messages": whole, "sent_bytes": whole, "received_bytes": whole}],
+                 "ranks": [whole], "messages": whole, "sent_bytes": whole, "received_bytes": whole, "polls_in_vain": whole}],
         "paths": [{"path": path, "calls": whole, "bytes": whole, "seconds": number, "mean_s": number, "max_s": or_null(number),
                    "threads": whole, "busiest": LOCATION, "busiest_s": number, "messages": whole, "smallest_bytes": whole,
-                   "largest_bytes": whole, "sent_bytes": whole, "received_bytes": whole}],
+                   "largest_bytes": whole, "sent_bytes": whole, "received_bytes": whole, "polls_in_vain": whole}],
         "partners": [{"communicator": whole, "members": whole, "from": whole, "to": whole, "ranks": whole, "messages": whole,
                       "bytes": whole}],
     },

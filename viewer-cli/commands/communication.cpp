@@ -57,6 +57,7 @@ MpiCall sum_of(const std::vector<MpiCall>& calls) {
     all.messages += call.messages;
     all.sent += call.sent;
     all.received += call.received;
+    all.vain += call.vain;
   }
   return all;
 }
@@ -251,9 +252,11 @@ void write_paths(std::ostream& out, const Screen& screen, const database::Conten
 
 std::string call_details(const database::Contents& experiment, const CallTraffic& call,
                          const Screen& screen) {
+  const std::uint64_t vain = polls_in_vain(experiment, call.context);
   return path_text(experiment, call.context, screen) + "  " +
          busiest_phrase(experiment, call, screen.unicode) +
-         moved_phrase(call.sent_bytes, call.received_bytes);
+         moved_phrase(call.sent_bytes, call.received_bytes) +
+         (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));
 }
 
 std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
@@ -275,8 +278,9 @@ std::string communication_summary(const database::Contents& experiment, const st
       keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), unicode));
   if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
   text += ". They sent " + keep(bytes(static_cast<double>(all.sent)));
-  text += " and received " + keep(bytes(static_cast<double>(all.received)));
-  return text + '.';
+  text += " and received " + keep(bytes(static_cast<double>(all.received))) + '.';
+  if (all.vain != 0) text += ' ' + keep(counted(all.vain, "more poll")) + " found nothing.";
+  return text;
 }
 
 namespace {
@@ -335,6 +339,7 @@ Table calls_table(const database::Contents& experiment) {
                {"largest_bytes"},
                {"sent_bytes"},
                {"received_bytes"},
+               {"polls_in_vain"},
                {"share", Table::In::text},
                {"size", Table::In::text},
                {"rate", Table::In::text},
@@ -347,8 +352,8 @@ Table calls_table(const database::Contents& experiment) {
                           mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
                           std::uint64_t{call.threads}, Table::Thread{call.busiest},
                           seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
-                          call.sent_bytes, call.received_bytes, share_of_run(call.ns, whole),
-                          message_size(call.message_bytes, call.messages),
+                          call.sent_bytes, call.received_bytes, polls_in_vain(experiment, call.context),
+                          share_of_run(call.ns, whole), message_size(call.message_bytes, call.messages),
                           rate_of(call.message_bytes, call.ns), mpi_call_name(experiment, call.context)});
   }
   return table;
@@ -365,6 +370,7 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
                {"messages"},
                {"sent_bytes"},
                {"received_bytes"},
+               {"polls_in_vain"},
                {"share", Table::In::text},
                {"size", Table::In::text},
                {"rate", Table::In::text},
@@ -377,7 +383,7 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
   for (const MpiCall& call : calls) {
     table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
                           mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
-                          Table::Ranks{call.locations}, call.messages, call.sent, call.received,
+                          Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
                           share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
                           rate_of(call.bytes, call.ns), call.name, who_calls(experiment, call)});
   }

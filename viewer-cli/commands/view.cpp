@@ -35,30 +35,6 @@ void run_view(std::ostream& out, const Screen& screen, const views::Source& sour
 
 namespace {
 
-using database::ContextKind;
-
-/// The steps as the tree would show them: call sites folded, lines and wait internals as the user wants.
-std::vector<views::ShownNode> fold(const views::View& view, const std::vector<views::HotStep>& path,
-                                   const views::ShowOptions& options) {
-  std::vector<views::ShownNode> steps;
-  std::optional<views::NodeId> call;
-  for (const views::HotStep& step : path) {
-    const ContextKind kind = view.frame(step.node).kind;
-    const std::uint8_t flags = view.flags(step.node);
-    const bool internal = (flags & database::kInWait) != 0 && (flags & database::kFrontier) == 0;
-    if (options.hide_wait_internals && internal) break;
-    if (options.hide_start_up && (flags & database::kStartUp) != 0) continue;
-    if (options.hide_statements && kind == ContextKind::statement) continue;
-    if (kind == ContextKind::call) {
-      call = step.node;
-      continue;
-    }
-    steps.push_back({{step.node, call, nullptr}, {}});
-    call.reset();
-  }
-  return steps;
-}
-
 Table table_of(const views::View& view, const std::vector<views::HotStep>& path, const std::string& metric) {
   using enum Table::In;
   Table table{{{"id"}, Table::frame(), {metric, csv}, {"value", json}, {"share"}}, {}};
@@ -77,16 +53,18 @@ void run_hot_path(std::ostream& out, const Screen& screen, const views::Source& 
   as_view.sort = invocation.metric;
   ViewRequest request = make_view_request(source, as_view);
   const views::Column& column = request.options.sort;
-  const std::vector<views::HotStep> path =
-      views::hot_path(*request.view, column, views::total(*request.figures, column));
   if (invocation.format == Format::text) {
-    if (path.empty()) {
+    const std::vector<views::VisibleNode> rows =
+        views::hot_rows(*request.view, column, views::passed_over(request.options));
+    if (rows.empty()) {
       out << "The run has no " << column.title << ".\n";
     } else {
-      write_path(out, screen, request, fold(*request.view, path, request.options), invocation.ids);
+      write_path(out, screen, request, rows, invocation.ids);
     }
     return;
   }
+  const std::vector<views::HotStep> path =
+      views::hot_path(*request.view, column, views::total(*request.figures, column));
   const Table table = table_of(*request.view, path, column.title);
   if (invocation.format == Format::csv) {
     write_csv(out, source.experiment(), table);

@@ -1,5 +1,6 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "metrics/wait_pattern.hpp"
@@ -40,7 +41,7 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
                                            : ".");
 }
 
-/// What the approximation could not place, and what clocks made doubtful.
+/// What the approximation could not place, what samples say otherwise, and what clocks made doubtful.
 std::vector<std::string> remainder(const database::Contents& experiment, bool unicode) {
   const database::Quality& quality = experiment.quality;
   constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
@@ -51,6 +52,8 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
+  if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
+    notes.push_back(std::move(polling));
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
   return notes;
 }

@@ -16,6 +16,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace culprit::viewer {
 
@@ -23,6 +25,15 @@ namespace {
 
 using database::CallTraffic;
 using database::ContextId;
+
+/// Over all threads, in the metric's raw unit; 0 where the run has none of it.
+std::uint64_t sum_at(const database::Contents& experiment, std::string_view metric, ContextId context) {
+  const std::optional<std::uint32_t> known = views::metric_named(experiment, metric);
+  std::uint64_t sum = 0;
+  for (std::uint32_t role = 0; known && role < experiment.roles.size(); ++role)
+    sum += static_cast<std::uint64_t>(experiment.context_summaries.get(role, *known, context, true).sum);
+  return sum;
+}
 
 /// The threads that made calls at these contexts.
 std::vector<std::uint32_t> callers_of(const views::Figures& figures, std::vector<ContextId> contexts) {
@@ -50,6 +61,27 @@ std::string mpi_call_name(const database::Contents& experiment, ContextId contex
   return name.starts_with("MPI_") ? name : kFurtherPaths;
 }
 
+std::uint64_t polls_in_vain(const database::Contents& experiment, ContextId context) {
+  return context == 0 ? 0 : sum_at(experiment, "polls-in-vain", context);
+}
+
+std::string polling_phrase(const database::Contents& experiment, bool unicode) {
+  if (experiment.trace().traced == 0) return {};
+  double waited_s = 0, in_polls_s = 0;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    if (polls_in_vain(experiment, call.context) == 0) continue;
+    waited_s += seconds_of(call.ns);
+    in_polls_s += seconds_of(sum_at(experiment, "REALTIME", call.context));
+  }
+  constexpr double kNotable = 0.01;  // of the run
+  const double between_s = waited_s - in_polls_s;
+  if (between_s <= 0 || between_s < kNotable * seconds_of(sum_at(experiment, "REALTIME", 0))) return {};
+  return "Loops of polls wait for " + keep(duration(waited_s, unicode)) +
+         " by time lines. Samples (views, blame, the share of waiting) count the loops' code between the "
+         "polls, " +
+         keep(duration(between_s, unicode)) + ", as work.";
+}
+
 std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   std::map<std::string, MpiCall> by_name;
@@ -65,6 +97,7 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
     sum.received += call.received_bytes;
     sum.ns += call.ns;
     sum.longest_ns = std::max(sum.longest_ns, call.longest_ns);
+    sum.vain += polls_in_vain(experiment, call.context);
     if (call.context != 0) contexts[name].push_back(call.context);
   }
   std::vector<MpiCall> list;
@@ -122,6 +155,7 @@ class Patterns {
       if (!text.empty()) found.emplace_back(cost_s, text);
     }
     add_barriers(found);
+    add_polls(found);
     std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<double, std::string>::first);
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < std::min(found.size(), kSaid); ++i) texts.push_back(found[i].second);
@@ -210,6 +244,20 @@ class Patterns {
     }
   }
 
+  /// Loops of polls: they wait, whatever else they do.
+  void add_polls(std::vector<std::pair<double, std::string>>& found) const {
+    for (const CallTraffic& call : experiment_.communication().calls) {
+      const double cost_s = seconds_of(call.ns);
+      if (call.context == 0 || cost_s < kNotableCost * diagnosis_.total_s) continue;
+      const std::uint64_t vain = polls_in_vain(experiment_, call.context);
+      if (vain < kMany || vain < call.calls) continue;
+      found.emplace_back(cost_s, "Of " + keep(number(vain + call.calls) + " polls") + " by " +
+                                     place_of(call) + ", " + keep(number(vain)) +
+                                     " found nothing: they take " + share(cost_s) +
+                                     " of the time, which is waiting.");
+    }
+  }
+
   /// Else waiting for late ranks is part of what calls take.
   [[nodiscard]] bool late_known() const { return experiment_.trace().traced > 0; }
 
@@ -227,7 +275,10 @@ class Patterns {
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
                                                  std::size_t width, bool unicode) {
   if (diagnosis.total_s <= 0) return {};
-  return Patterns(figures, diagnosis, width, unicode).phrases();
+  std::vector<std::string> phrases = Patterns(figures, diagnosis, width, unicode).phrases();
+  if (std::string polling = polling_phrase(figures.experiment(), unicode); !polling.empty())
+    phrases.push_back(std::move(polling));
+  return phrases;
 }
 
 }  // namespace culprit::viewer

@@ -18,12 +18,16 @@ struct MpiCall {
   std::uint64_t bytes = 0;  ///< of the messages, a process's part in a collective being one
   std::uint64_t sent = 0, received = 0;
   std::uint64_t ns = 0, longest_ns = 0;  ///< `longest_ns`: of one call; 0: not known
+  std::uint64_t vain = 0;                ///< polls that found nothing: none of `calls`
   std::vector<std::uint32_t> locations;  ///< of the threads that made them
 };
 
 /// Most time first. Empty where nothing was counted. `figures` must be over all threads; reads per-thread
 /// values.
 std::vector<MpiCall> mpi_calls(const views::Figures& figures);
+
+/// How many polls found nothing at a call path that one found something at.
+std::uint64_t polls_in_vain(const database::Contents& experiment, database::ContextId context);
 
 /// Whether calls were counted without time lines: then times are those of samples, and no call's own time is
 /// known.
@@ -37,8 +41,13 @@ std::string mpi_call_name(const database::Contents& experiment, database::Contex
 
 // What of communication is worth a sentence (docs/diagnosis.md).
 
-/// Many small messages at one call path, a few large ones, or synchronization without data, where that takes
-/// 5 % of the run or more; most time first, at most two. Names are shortened to `width` columns.
+/// Loops of polls wait in time lines, whereas samples find work between the polls: how much that is, where it
+/// is 1 % of the run or more; else empty.
+std::string polling_phrase(const database::Contents& experiment, bool unicode);
+
+/// Many small messages at one call path, a few large ones, synchronization without data, or polls of which
+/// most find nothing, where that takes 5 % of the run or more; most time first, at most two; and
+/// polling_phrase(). Names are shortened to `width` columns.
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
                                                  std::size_t width, bool unicode);
 

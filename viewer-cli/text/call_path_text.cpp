@@ -5,6 +5,8 @@
 #include "views/frame.hpp"
 
 #include <cstddef>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -25,16 +27,48 @@ bool is_skipped(const database::Context& self) {
          (self.flags & database::kStartUp) != 0;
 }
 
+/// Of a procedure that the same procedure calls, directly or from its loops, the outer one: as views fold
+/// them (views/folding.hpp).
+std::optional<ContextId> recursive_caller(const database::Contents& experiment, ContextId context) {
+  const database::Context& self = experiment.contexts[context];
+  if (!views::is_procedure(self.kind) || is_skipped(self) || (self.flags & database::kFrontier) != 0)
+    return std::nullopt;
+  ContextId caller = self.parent;
+  while (caller != database::kNone && (experiment.contexts[caller].kind == ContextKind::call ||
+                                       experiment.contexts[caller].kind == ContextKind::loop))
+    caller = experiment.contexts[caller].parent;
+  if (caller == database::kNone || experiment.strings[self.name].empty()) return std::nullopt;
+  const database::Context& around = experiment.contexts[caller];
+  const bool same = views::is_procedure(around.kind) && !is_skipped(around) && around.name == self.name &&
+                    around.module == self.module;
+  return same ? std::optional(caller) : std::nullopt;
+}
+
+/// What a path shows of a context.
+struct ShownFrame {
+  ContextId context;
+  std::string name;
+};
+
 }  // namespace
 
 std::string path_text(const database::Contents& experiment, ContextId context, const Screen& screen) {
-  std::vector<std::string> names;
+  constexpr std::string_view kRecursion = " (recursion)";
+  std::vector<ShownFrame> shown;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
     if (is_skipped(self) && each != context) continue;
+    if (recursive_caller(experiment, each)) {
+      while (!views::is_procedure(experiment.contexts[shown.back().context].kind)) shown.pop_back();
+      shown.back().context = each;
+      if (!shown.back().name.ends_with(kRecursion)) shown.back().name += kRecursion;
+      continue;
+    }
     const std::string name = without_parameters(views::label(views::frame_of(experiment, self)));
-    names.push_back(keep(shorten_name(name, kNameColumns, screen.unicode)));
+    shown.push_back({each, shorten_name(name, kNameColumns, screen.unicode)});
   }
+  std::vector<std::string> names;
+  for (const ShownFrame& each : shown) names.push_back(keep(each.name));
   if (names.size() > kOuter + kInner + 1) {
     const std::size_t gone = names.size() - kOuter - kInner;
     names.erase(names.begin() + kOuter, names.end() - kInner);
@@ -55,6 +89,15 @@ std::uint32_t ShownPaths::numbered(std::uint32_t above, ContextId context) {
   return numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 
+std::uint32_t ShownPaths::recursion_of(std::uint32_t procedure) {
+  if (recursions_.contains(procedure)) return procedure;
+  const Step step = {procedure, database::kNone, 0, 0, 0, 0};  // no frame's name
+  const std::uint32_t number =
+      numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  recursions_.insert(number);
+  return number;
+}
+
 std::uint32_t ShownPaths::number(ContextId context) {
   // The context itself is shown, whatever it is; of those above, what is passed over has its parent's number.
   std::vector<ContextId> unknown;
@@ -68,10 +111,16 @@ std::uint32_t ShownPaths::number(ContextId context) {
     unknown.push_back(at);
   }
   for (; !unknown.empty(); unknown.pop_back()) {
-    if (!is_skipped(experiment_.contexts[unknown.back()])) number = numbered(number, unknown.back());
-    number_of_.emplace(unknown.back(), number);
+    const ContextId at = unknown.back();
+    if (const auto caller = recursive_caller(experiment_, at)) {
+      number = recursion_of(number_of_.at(*caller));
+    } else if (!is_skipped(experiment_.contexts[at])) {
+      number = numbered(number, at);
+    }
+    number_of_.emplace(at, number);
   }
-  return numbered(number, context);
+  const auto caller = recursive_caller(experiment_, context);
+  return caller ? recursion_of(number_of_.at(*caller)) : numbered(number, context);
 }
 
 std::string whole_path(const database::Contents& experiment, ContextId context) {

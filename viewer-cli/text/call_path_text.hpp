@@ -6,18 +6,20 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 namespace culprit::viewer {
 
 /// `main › step › MPI_Win_fence`: a context's path for people. Without roots, start-up frames, call sites and
-/// parameter lists; the middle of a path of very many frames goes.
+/// parameter lists; a procedure that calls itself, directly or from its loops, stands there once
+/// (`walk (recursion)`); the middle of a path of very many frames goes.
 std::string path_text(const database::Contents& experiment, database::ContextId context,
                       const Screen& screen);
 
-/// Numbers call paths by what path_text() shows of them: paths that differ in call sites alone have one
-/// number.
+/// Numbers call paths by what path_text() shows of them: paths that differ in call sites alone, or in how
+/// deep a recursion is, have one number.
 class ShownPaths {
  public:
   /// The experiment must outlive it.
@@ -30,10 +32,12 @@ class ShownPaths {
   using Step = std::array<std::uint32_t, 6>;
 
   std::uint32_t numbered(std::uint32_t above, database::ContextId context);
+  std::uint32_t recursion_of(std::uint32_t procedure);
 
   const database::Contents& experiment_;
   std::unordered_map<database::ContextId, std::uint32_t> number_of_;
   std::map<Step, std::uint32_t> numbers_;
+  std::set<std::uint32_t> recursions_;  ///< numbers of procedures that call themselves
 };
 
 /// The labels of all frames of a context's path, with `/` between them, for files.

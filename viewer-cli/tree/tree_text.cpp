@@ -49,17 +49,17 @@ class TreeText {
       const Line line{&list[index], !roots && view_.name() == "callers"};
       write(line, roots || chain ? before : before + (last ? signs_.last : signs_.middle));
       const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
-      nodes(line.node->children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
+      nodes(list[index].children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
     }
   }
 
-  void path(const std::vector<views::ShownNode>& steps) {
-    for (const views::ShownNode& step : steps) write({&step, false}, "");
+  void path(const std::vector<views::VisibleNode>& steps) {
+    for (const views::VisibleNode& step : steps) write({&step, false}, "");
   }
 
  private:
   struct Line {
-    const views::ShownNode* node;
+    const views::VisibleNode* node;
     bool caller;  ///< a caller in the view of callers
   };
 
@@ -69,7 +69,7 @@ class TreeText {
   }
 
   void write(const Line& line, const std::string& before) {
-    const views::ShownNode& shown = *line.node;
+    const views::VisibleNode& shown = *line.node;
     const std::string numbers = numbers_.row(shown);
     const std::size_t taken = numbers_.width() + columns(before);
     const std::size_t room = std::max(screen_.width > taken ? screen_.width - taken : 0, kShortestName);
@@ -148,7 +148,7 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
 }
 
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
-                const std::vector<views::ShownNode>& steps, bool ids) {
+                const std::vector<views::VisibleNode>& steps, bool ids) {
   TreeText text(out, screen, request, ids);
   text.header("hot path");
   text.path(steps);

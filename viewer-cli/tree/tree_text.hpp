@@ -23,7 +23,7 @@ void write_left_out(std::ostream& out, const Screen& screen, const views::Shown&
 
 /// A path as the same table, one line per step.
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
-                const std::vector<views::ShownNode>& steps, bool ids);
+                const std::vector<views::VisibleNode>& steps, bool ids);
 
 /// The numbers that stand in front of a tree: one or two table columns (value, share of the total) per
 /// metric.

@@ -20,6 +20,8 @@ void begin_anew(CulpritCallCount& slot) {
 }  // namespace
 
 void hand_over_calls(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node) {
+  if (slot.vain != 0) thread->tree->count_polls_in_vain(node, slot.vain);
+  slot.vain = 0;
   if (slot.calls == 0) return;
   const std::uint64_t smallest = slot.smallest < kMostSmall ? slot.smallest : kMostSmall;
   thread->tree->count_calls(node, {.calls = slot.calls,

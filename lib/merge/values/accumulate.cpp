@@ -30,6 +30,14 @@ constexpr double kMostSquares = 1e30;
 /// where several share a processor.
 constexpr std::uint64_t kAwake = 10;
 
+/// Calls visit(epoch) for each accumulator of polls in vain.
+template <class Visit>
+void each_poll(const measurement::ThreadProfile& thread, Visit visit) {
+  for (const measurement::Epoch& epoch : thread.epochs) {
+    if (epoch.kind == measurement::EpochKind::polls_in_vain) visit(epoch);
+  }
+}
+
 bool counts_instructions(const std::string& event) {
   return event == "PAPI_TOT_INS" || event == "perf::INSTRUCTIONS" || event == "INSTRUCTIONS";
 }
@@ -131,6 +139,9 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
     for (const CountedCalls& calls : counted_calls(thread))
       node_slots_.push_back(slot_of(thread, united, calls.node));
   }
+  each_poll(thread, [&](const measurement::Epoch& polls) {
+    node_slots_.push_back(slot_of(thread, united, polls.node));
+  });
   blamed_ = shape_.columns.threaded ? blame_.of(thread) : std::span<const ThreadBlame::Value>{};
   for (const ThreadBlame::Value& value : blamed_) node_slots_.push_back(slot_of(thread, united, value.node));
   if (traced_ != nullptr) {
@@ -272,6 +283,14 @@ void ThreadAccumulation::record_counted(const measurement::ThreadProfile& thread
                      .location = location,
                      .contexts = contexts_,
                      .time = own_.column(Columns::kRealtime)});
+}
+
+void ThreadAccumulation::record_polls(const measurement::ThreadProfile& thread,
+                                      std::span<const cct::NodeId> united) {
+  if (!shape_.columns.polled) return;  // where the file grew between the passes
+  each_poll(thread, [&](const measurement::Epoch& polls) {
+    own_.column(shape_.columns.polls())[own_.row_of(slot_of(thread, united, polls.node))] += polls.count;
+  });
 }
 
 void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
@@ -438,6 +457,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   list_schedule(thread, location);
   record_traced(location);
   record_counted(thread, united, location);
+  record_polls(thread, united);
   list_epochs(thread, united, location);
   sum_gaps(thread, united, sums_number % static_cast<std::uint32_t>(roles_.size() / 2));
 }

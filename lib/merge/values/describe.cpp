@@ -256,6 +256,12 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
     metrics.push_back(
         {.name = name, .unit = unit_of_trace_metric(name), .description = describe_trace_metric(name)});
   }
+  if (columns.polled) {
+    metrics.push_back(
+        {.name = "polls-in-vain",
+         .unit = "count",
+         .description = "Calls of MPI_Test and its like, and of MPI_Iprobe, that found nothing."});
+  }
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",
                      .description =

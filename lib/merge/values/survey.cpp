@@ -31,7 +31,7 @@ struct Trees {
   FileModules modules;  ///< in it
   std::vector<std::uint8_t> valued;
   Transfers transfers;
-  bool counts_calls = false;  ///< of this rank's files
+  bool counts_calls = false, counts_polls = false;  ///< of this rank's files
 
   void add(const measurement::Measurement& file);
   void add(const cct::SharedTree& shared, std::span<const std::uint8_t> their_valued);
@@ -50,7 +50,10 @@ void Trees::add(const measurement::Measurement& file) {
     for (const measurement::Epoch& epoch : thread.epochs) {
       const bool counted = epoch.kind == measurement::EpochKind::call_count;
       counts_calls = counts_calls || counted;
-      if (counted || epoch.kind == measurement::EpochKind::waiting_call) valued[image[epoch.node]] = 1;
+      const bool polls = epoch.kind == measurement::EpochKind::polls_in_vain;
+      counts_polls = counts_polls || polls;
+      if (counted || polls || epoch.kind == measurement::EpochKind::waiting_call)
+        valued[image[epoch.node]] = 1;
       if (measurement::is_caused(epoch.kind)) valued[image[epoch.node]] = valued[image[0]] = 1;
     }
   }
@@ -197,6 +200,7 @@ Trees trees_of(std::map<std::string, Trees>& trees, const std::string& run) {
     if (const auto unnamed = trees.find(""); unnamed != trees.end()) {
       all.add(unnamed->second.all.shared(), unnamed->second.valued);
       all.counts_calls = all.counts_calls || unnamed->second.counts_calls;
+      all.counts_polls = all.counts_polls || unnamed->second.counts_polls;
     }
   }
   return all;
@@ -240,6 +244,7 @@ Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::
   Trees trees = trees_of(local.trees, run);
   local.trees.clear();
   survey.counts_calls = comm.all_sum(trees.counts_calls ? 1 : 0) != 0;
+  survey.counts_polls = comm.all_sum(trees.counts_polls ? 1 : 0) != 0;
   unite(comm, trees, survey);
   trees.transfers.agree(comm);
   survey.transfers = std::move(trees.transfers);

@@ -28,6 +28,7 @@ struct Survey {
   std::vector<std::uint8_t> valued;   ///< per node of it: whether any thread has values there
   Transfers transfers;                ///< the same on every rank
   bool counts_calls = false;          ///< wrappers counted MPI calls; the same on every rank
+  bool counts_polls = false;          ///< likewise polls in vain
 };
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable

@@ -201,6 +201,38 @@ TEST_CASE("threads that lived briefly are summed, but not compared") {
   }
 }
 
+TEST_CASE("polls in vain are a metric where there were any, at the call") {
+  const recorder::Directory directory;
+  std::filesystem::create_directory(directory / "run");
+  {
+    Process process(directory / "run" / "r0.culprit", {.rank = 0, .world = 1});
+    const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
+    measurement::ThreadTree& tree = process.thread();
+    const At main = sampled::in(app, "app_main"), call = sampled::in(app, "MPI_Allreduce");
+    sample(tree, {main, sampled::in(app, "app_work")}, work(10));
+    measurement::NodeIndex node = tree.program_root();
+    for (const At& at : {main, call}) {
+      node = tree.child(node, {.offset = at.offset, .module = at.module, .kind = cct::FrameKind::call});
+    }
+    tree.count_polls_in_vain(node, std::uint64_t{1} << 40);
+    tree.count_polls_in_vain(node, 7);
+    process.seal();
+  }
+  for (const int ranks : {1, 2}) {
+    merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
+    merge_with(ranks, options);
+    const database::Reader reader(options.output);
+    const database::Contents& e = reader.experiment();
+    const auto metric = std::ranges::find(e.metrics, "polls-in-vain", &database::Metric::name);
+    REQUIRE(metric != e.metrics.end());
+    const auto number = static_cast<std::uint32_t>(metric - e.metrics.begin());
+    const auto call = find(e, ContextKind::procedure, "MPI_Allreduce");
+    REQUIRE(call != database::kNone);
+    CHECK(total_of(e.context_summaries, 0, number, call) == (std::uint64_t{1} << 40) + 7);
+    CHECK(total_of(e.context_summaries, 0, number, 0) == (std::uint64_t{1} << 40) + 7);
+  }
+}
+
 TEST_CASE("the same bytes for any number of ranks") {
   const recorder::Directory directory;
   record_run(directory, 5);

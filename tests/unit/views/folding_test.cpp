@@ -1,7 +1,9 @@
 // Several nodes as one row: recursion, the insides of std::, and what no sample met.
 #include "views/folding.hpp"
 
+#include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/node_path.hpp"
 #include "views/outline.hpp"
 #include "views/sample_experiment.hpp"
 
@@ -115,6 +117,33 @@ TEST_CASE("A recursion is one row with the sums of all levels, and so is a call 
   CHECK(rows.find("walk", rows.find("walk") + 1) == std::string::npos);
 }
 
+TEST_CASE("By callers, a recursion is one row, whose callers are those of all its levels") {
+  OpenedNested opened;
+  Callers callers(opened.figures);
+  PassedOverCount count;
+  const Column time = find_column(opened.nested.sample.experiment(), "REALTIME");
+  const Column self = find_column(opened.nested.sample.experiment(), "REALTIME:sum (E)");
+  for (const bool folded : {true, false}) {
+    const PassedOver passed_over = opened.options(folded).passed_over;
+    std::vector<VisibleNode> rows = rows_of(callers, callers.roots(), passed_over, count);
+    const auto leaf = std::ranges::find(
+        rows, "leaf", [&](const VisibleNode& row) { return std::string(callers.frame(row.node).name); });
+    REQUIRE(leaf != rows.end());
+    std::vector<VisibleNode> by = rows_below(callers, *leaf, passed_over, count);
+    REQUIRE(by.size() == 1);
+    VisibleNode& walk = by.front();
+    std::vector<VisibleNode> above = rows_below(callers, walk, passed_over, count);
+    CHECK(above.size() == (folded ? 1 : 2));
+    CHECK((walk.fold != nullptr) == folded);
+    if (!folded) continue;
+    CHECK(walk.fold->recursion == 3);
+    CHECK(visible_value(callers, walk, time, true) == Approx(0.4));
+    CHECK(label(callers.frame(above.front().node)) == "main");
+    CHECK(visible_value(callers, above.front(), time, true) == Approx(0.4));
+    CHECK(visible_value(callers, above.front(), self, true) == Approx(0.4));
+  }
+}
+
 TEST_CASE("Unfolded, each frame has its row") {
   OpenedNested opened;
   Outline outline(opened.tree, opened.options(false));
@@ -124,6 +153,20 @@ TEST_CASE("Unfolded, each frame has its row") {
   CHECK(rows.find("walk 10 440\n") != std::string::npos);
   CHECK(rows.find("walk 10 110\n") != std::string::npos);
   CHECK(outline.rows().size() > 15);
+}
+
+TEST_CASE("The hot path goes by rows") {
+  OpenedNested opened;
+  const Column time = find_column(opened.nested.sample.experiment(), "REALTIME");
+  const auto path = [&](bool folded) {
+    std::string text;
+    for (const VisibleNode& row : hot_rows(opened.tree, time, opened.options(folded).passed_over))
+      text += label(opened.tree.frame(row.node)) + ' ';
+    return text;
+  };
+  CHECK(path(true) == "<run> <program root> main walk leaf ");
+  CHECK(
+      path(false).starts_with("<run> <program root> main walk loop at a.cpp:11 walk loop at a.cpp:11 walk "));
 }
 
 TEST_CASE("Rows that no sample met are one row, the last, which opens") {

@@ -51,6 +51,7 @@ TEST_CASE("A metric that nothing has gives no hot path") {
   const Figures figures(sample);
   CallingContext tree(figures);
   CHECK(hot_path(tree, find_column(sample.experiment(), "REALTIME"), 0).empty());
+  CHECK(hot_rows(tree, find_column(sample.experiment(), "REALTIME"), {}).empty());
 }
 
 }  // namespace culprit::views::testing

@@ -130,12 +130,13 @@ void PageTree::add_below(std::vector<views::VisibleNode> found, std::uint32_t pa
 
 void PageTree::take(Candidate candidate) {
   const auto row = static_cast<std::uint32_t>(rows_.size());
-  note_nodes(candidate.shown, row);
   const bool unsampled = candidate.shown.fold && !candidate.shown.fold->unsampled.empty();
-  rows_.push_back({candidate.shown, candidate.parent, candidate.weight, 0, 0});
-  if (unsampled) return;
+  std::vector<views::VisibleNode> below;
   views::PassedOverCount count;
-  add_below(views::rows_below(view_, candidate.shown, kPassedOverOnPage, count), row);
+  if (!unsampled) below = views::rows_below(view_, candidate.shown, kPassedOverOnPage, count);
+  note_nodes(candidate.shown, row);
+  rows_.push_back({std::move(candidate.shown), candidate.parent, candidate.weight, 0, 0});
+  add_below(std::move(below), row);
 }
 
 void PageTree::note_nodes(const views::VisibleNode& shown, std::uint32_t row) {

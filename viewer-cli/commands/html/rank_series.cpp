@@ -66,7 +66,13 @@ std::vector<double> values_of_row(const views::Figures& figures, const PageTree&
   const std::uint32_t metric = column.metric;
   const bool inclusive = column.name.inclusive;
   std::vector<std::uint64_t> values;
-  if (shown.fold && tree.view().name() == "calling-context") {
+  if (shown.fold && tree.view().name() == "callers") {
+    for (const views::NodeId node : inclusive ? shown.fold->outermost : shown.fold->own) {
+      const std::vector<std::uint64_t> more = tree.view().per_thread(node, metric, inclusive);
+      values.resize(more.size());
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += more[i];
+    }
+  } else if (shown.fold && tree.view().name() == "calling-context") {
     values = figures.per_thread(inclusive ? shown.fold->outermost : shown.fold->own, metric, inclusive);
     if (inclusive && !shown.fold->re_entered.empty()) {
       const std::vector<std::uint64_t> less = figures.per_thread(shown.fold->re_entered, metric, true);

@@ -88,7 +88,8 @@ class Layout {
     views::PassedOverCount count;
     std::vector<Below> all;
     const bool whole_wait = choice_.callers && procedure_is_wait(span);
-    for (views::VisibleNode& row : views::rows_below(view_, span.row, workspace_.passed_over, count)) {
+    views::VisibleNode opened = span.row;
+    for (views::VisibleNode& row : views::rows_below(view_, opened, workspace_.passed_over, count)) {
       const double value = value_of(row, whole_wait);
       if (value > 0) all.push_back({std::move(row), value});
     }

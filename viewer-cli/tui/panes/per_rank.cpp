@@ -31,10 +31,9 @@ std::uint32_t busiest_role(const database::Contents& experiment, const std::vect
   return static_cast<std::uint32_t>(most - sums.begin());
 }
 
-/// Of a row that stands for several contexts, the sums of their values.
+/// Of a row that stands for several nodes, the sums of their values.
 std::vector<double> values_of(Workspace& workspace, const NodeRef& ref, const views::Column& column) {
-  if (!ref.fold || column.derived || ref.view != Workspace::kCallingContext)
-    return views::per_thread(workspace.view(ref.view), ref.node, column);
+  if (!ref.fold || column.derived) return views::per_thread(workspace.view(ref.view), ref.node, column);
   const views::View& view = workspace.view(ref.view);
   std::vector<double> sums(workspace.experiment().locations.size(), 0);
   const auto add = [&](const std::vector<views::NodeId>& nodes, double sign) {

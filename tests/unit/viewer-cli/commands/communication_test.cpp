@@ -62,6 +62,42 @@ a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 oth
 )");
 }
 
+TEST_CASE("communication: polls that found nothing stand beside those that found something") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness", "polls-in-vain"});
+  const std::uint32_t main_role = sample.add_role("main");
+  for (std::int32_t rank = 0; rank < 2; ++rank) sample.add_location(rank, 0, main_role);
+  const database::ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 1});
+  const database::ContextId site = sample.add(main, {ContextKind::call, "", "a.c", 7});
+  const database::ContextId test = sample.add(site, {ContextKind::procedure, "MPI_Test", "", 0, "libmpi.so",
+                                                     database::kFrontier | database::kInWait});
+  const database::ContextId line =
+      sample.add(test, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+  for (std::uint32_t location = 0; location < 2; ++location) {
+    sample.set(line, 0, location, 10'000 * kMs);
+    sample.set(line, 1, location, 10'000 * kMs);
+    sample.set(line, 2, location, 1'000'000);
+  }
+  sample.finish();
+  sample.build().communication.calls = {
+      {.context = test, .threads = 2, .calls = 8, .ns = 20'000 * kMs, .busiest_ns = 10'000 * kMs}};
+  const std::string text = run(sample, {"communication"});
+  INFO(text);
+  CHECK(text.find("8 MPI calls took 20.0 s") == 0);
+  CHECK(text.find("2 000 000 more polls found nothing.") != std::string::npos);
+  CHECK(text.find("2 000 000 polls in vain") != std::string::npos);
+  const std::string report = run(sample, {"report"});
+  INFO(report);
+  CHECK(report.find("found nothing") != std::string::npos);
+  CHECK(report.find("Loops of polls") == std::string::npos);
+  sample.build().trace.traced = 2;
+  sample.build().communication.calls.front().ns = 50'000 * kMs;
+  const std::string waits = run(sample, {"waits"});
+  INFO(waits);
+  CHECK(waits.find("Loops of polls wait for 50.0 s by time lines.") != std::string::npos);
+  CHECK(waits.find("30.0 s, as work.") != std::string::npos);
+}
+
 TEST_CASE("communication: without a trace, no call's own time is known, and what is not counted is said") {
   TrafficSample traffic;
   database::Experiment& e = traffic.sample.build();

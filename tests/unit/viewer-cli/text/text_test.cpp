@@ -1,16 +1,45 @@
+#include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/screen.hpp"
 #include "text/shorten.hpp"
 #include "text/table.hpp"
+#include "views/sample_experiment.hpp"
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer::testing {
+
+TEST_CASE("A recursion is one step of a call path, however deep it is") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 1});
+  std::vector<ContextId> sends;
+  ContextId walk = main;
+  for (int level = 0; level < 3; ++level) {
+    walk = sample.add(level == 0 ? main : sample.add(walk, {ContextKind::loop, "", "a.c", 11}),
+                      {ContextKind::procedure, "walk", "a.c", 9});
+    sends.push_back(sample.add(walk, {ContextKind::procedure, "MPI_Send", "", 0, "libmpi"}));
+  }
+  sample.set(sample.add(sends.back(), {ContextKind::statement, "", "a.c", 1}), 0, 0, 1);
+  sample.finish();
+  const database::Contents& experiment = sample.experiment();
+  CHECK(path_text(experiment, sends[0], {}) == "main › walk › MPI_Send");
+  const std::string recursive = "main › " + keep("walk (recursion)") + " › MPI_Send";
+  CHECK(path_text(experiment, sends[1], {}) == recursive);
+  CHECK(path_text(experiment, sends[2], {}) == recursive);
+  ShownPaths paths(experiment);
+  CHECK(paths.number(sends[2]) == paths.number(sends[1]));
+  CHECK(paths.number(sends[0]) != paths.number(sends[1]));
+  CHECK(paths.number(walk) == paths.number(experiment.contexts[sends[1]].parent));
+}
 
 TEST_CASE("Numbers are grouped by thousands") {
   CHECK(grouped(0) == "0");
