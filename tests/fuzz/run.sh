@@ -5,8 +5,9 @@ set -euo pipefail
 build=$(realpath "$1") seconds=$2
 corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
-targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed replay run_marker idle_rules derived_metrics
-         module_reader structure_cache cache_entry symbol call_frames program published_calls remote_stacks commands command_line)
+targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed replay follow run_marker idle_rules
+         derived_metrics module_reader structure_cache cache_entry symbol call_frames program published_calls remote_stacks
+         commands command_line)
 cmake --build "$build" -j "${JOBS:-$(nproc)}" --target fuzzers -- --quiet
 mkdir -p "${targets[@]/#/$corpus/}"
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.
@@ -14,6 +15,7 @@ mkdir -p "${targets[@]/#/$corpus/}"
 "$build/tests/unit/database/make_example_db" "$corpus/database_reader/seed"
 "$build/tests/unit/viewer-cli/tui/make_browsed_db" "$corpus/database_reader/seed-browsed"
 cp "$corpus"/merge/seed* "$corpus/replay/"
+cp "$corpus"/merge_killed/seed* "$corpus/follow/"
 cp "$corpus"/database_reader/seed* "$corpus/commands/"
 for optimization in -O1 -O3; do
   gcc -g "$optimization" -shared -fPIC -o "$corpus/module_reader/seed$optimization" "$tests/unit/structure/programs/gaps.c"
