@@ -310,11 +310,14 @@ void blame_sample(Thread* thread, NodeIndex node, BlamedSample sample, std::uint
     count_thread(thread);
     return;
   }
-  if (sample.left) forget_left_wait(thread->blame, time);
+  if (sample.left) {
+    forget_left_wait(thread->blame, time);
+    sample.rate = teams::rate(account);
+  }
   if (thread->blocked_call) {
     blame_call(thread, node, sample.ns, time);
-  } else if (const std::int64_t rate = teams::rate(account); rate > 0) {
-    charge(thread, node, whole_ns(static_cast<SignedWide>(rate) * static_cast<SignedWide>(sample.ns)));
+  } else if (sample.rate > 0) {
+    charge(thread, node, whole_ns(static_cast<SignedWide>(sample.rate) * static_cast<SignedWide>(sample.ns)));
   }
   if (time >= thread->blame.published_at + kPublish) publish_totals(thread, time);
 }

@@ -38,9 +38,10 @@ void forget_blame();
 /// What one sample stands for.
 struct BlamedSample {
   std::uint64_t ns;
-  bool left;  ///< of a thread whose mark a jump left behind
+  std::int64_t rate;  ///< teams::rate when it was taken: others may begin to idle during the walk
+  bool left;          ///< of a thread whose mark a jump left behind
 };
-/// Charges the code at `node`, where the calling thread was sampled, with what it makes others wait at this
+/// Charges the code at `node`, where the calling thread was sampled, with what it made others wait at that
 /// moment; of a blocked call, with what it did throughout. By the handler, recording; `time`: the sampling
 /// clock's.
 void blame_sample(Thread* thread, measurement::NodeIndex node, BlamedSample sample, std::uint64_t time);

@@ -89,6 +89,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t due = thread->grid.next();
   const std::uint64_t weight = thread->grid.pass(time);
   if (weight == 0) return true;
+  const std::int64_t rate = teams::active() ? teams::rate(thread->blame.account) : 0;
   const unwind::Registers start = unwind::registers_of(context);
   WalkFlaws flaws;
   const measurement::NodeIndex node =
@@ -109,7 +110,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
                                           .mark = mark,
                                           .stretch = present_stretch()});
   note_place(*thread, node, time);
-  if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .left = found.left}, time);
+  if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .rate = rate, .left = found.left}, time);
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]

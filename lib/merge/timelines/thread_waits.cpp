@@ -23,6 +23,10 @@ constexpr std::size_t kMostRecent = 32;                    // of each thread
 /// A long wait is one sample; it is divided into parts of a single sample's length, at most this number.
 constexpr std::uint64_t kMostParts = 256;
 
+bool is_of_team(WaitKind kind) {
+  return kind == WaitKind::omp_barrier || kind == WaitKind::omp_idle;
+}
+
 }  // namespace
 
 std::unique_ptr<trace::ThreadRecords> NamedNodes::records_in(const trace::ProcessTrace& trace,
@@ -146,7 +150,8 @@ std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, cons
     return parts_;
   }
   if (!waiter.begun) begin(thread, at_ns);
-  const bool of_team = kind == WaitKind::omp_barrier || kind == WaitKind::omp_idle;
+  // libomp waits for a team on conditions, and is marked so: its place says what for.
+  const bool of_team = is_of_team(kind) || is_of_team(shape_.contexts[sample.node].wait);
   const std::uint64_t length_ns = std::max(waiter.shortest_ns, (end_ns - at_ns) / kMostParts);
   for (std::uint64_t until_ns = 0; at_ns < end_ns; at_ns = until_ns) {
     until_ns = std::max(at_ns, std::min(whole_ns, end_ns)) + length_ns;

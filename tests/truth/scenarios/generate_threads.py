@@ -62,13 +62,16 @@ class ThreadedGenerator(Generator):
         share = min(0.4, max(0.01, self.draw.lognormvariate(-2.4, 0.7)))
         taken, counts = {cause.place[-1] for cause in program.causes}, place_counts(program)
         able = self.comparable if kind in DELAYING else self.alike
-        places = sorted(place for place, count in counts.items() if place[-1] not in taken and able(count))
+        work = {function.name: own_work(function.body) for function in callees_first(program.main)}
+        # Of work that differs among ranks anyway nobody could say which part of it is too long.
+        places = sorted(
+            place for place, count in counts.items() if place[-1] not in taken and able(count) and not work[place[-1]].factors
+        )
         if not places:
             return
         cause = Cause(kind, self.draw.choice(places), [], share)
         if kind != "serial":
-            work = own_work(next(one.body for one in callees_first(program.main) if one.name == cause.place[-1]))
-            work.team = self.team({"loop": "uneven", "lock": "locked"}.get(kind, "even"))
+            work[cause.place[-1]].team = self.team({"loop": "uneven", "lock": "locked"}.get(kind, "even"))
         if kind in ("thread", "late thread"):
             cause.member = self.draw.randrange(self.threads)
         self.set_sizes(program, cause, counts[cause.place])

@@ -2,10 +2,9 @@
 
 The first thread cause is right if it names a planted cause (score.py), by its path or as what a call of MPI waits for; its caller,
 where several functions call the culprit; or code that by the log itself makes threads idle as long: some work of the main thread
-alone is in every program. The amount is the
-sum of the claims that name the cause, against the log's; beside the referee stands the metric of its function. Suspects and
-causes are judged where a cause delays other ranks, against the replay. In a program without causes, a claim of 2 % of the
-threads' time or more is a false alarm, unless the log confirms half of it.
+alone is in every program. The amount is the sum of the claims that name the cause, against the log's; beside the referee stands
+the metric of its function. Suspects and causes are judged where a cause delays other ranks, against the replay. In a program
+without causes, a claim of 2 % of the threads' time or more is a false alarm, unless the log confirms half of it.
 """
 
 import collections
@@ -90,7 +89,7 @@ class Codes:
 
 
 @dataclasses.dataclass
-class Blame:
+class Compared:
     by_place: dict  # {(role, place): s} of the log
     logged: dict  # {code: s} of it
     shown: dict  # {code: s} of the metric
@@ -109,16 +108,16 @@ def judged(made, program, trace):
     truths = [Truth(number, cause, played, idleness, locks, program) for number, cause in enumerate(program.causes)]
     found = made.view(database, "report")["thread_causes"]
     total = program.threads * played.total()
-    blames = {
-        "idleness": Blame(idleness, codes.logged(idleness), codes.shown(made, database, "idleness-caused")),
-        "locks": Blame(locks, codes.logged(locks), codes.shown(made, database, "lock-wait-caused")),
+    compared = {
+        "idleness": Compared(idleness, codes.logged(idleness), codes.shown(made, database, "idleness-caused")),
+        "locks": Compared(locks, codes.logged(locks), codes.shown(made, database, "lock-wait-caused")),
     }
     claims = {"thread causes": claims_of(found["idleness"])}
-    modes = {"thread causes": scored(truths, claims["thread causes"], "idleness", blames, codes, total)}
+    modes = {"thread causes": scored(truths, claims["thread causes"], "idleness", compared, codes, total)}
     held = [truth for truth in truths if truth.kind == "lock"]
     if held or not truths:
         claims["locks"] = claims_of(found["locks"])
-        modes["locks"] = scored(held, claims["locks"], "locks", blames, codes, total)
+        modes["locks"] = scored(held, claims["locks"], "locks", compared, codes, total)
     late = [truth for truth in truths if truth.kind in DELAYING]
     if late:
         claims["suspects"] = score.suspects(made.view(database, "suspects"))
@@ -127,7 +126,7 @@ def judged(made, program, trace):
     if trace and (late or not truths):
         claims["causes"] = score.causes(made.view(database, "causes"))
         modes["causes"] = score.score(late, claims["causes"], played)
-    pair = blames["idleness"].shown, blames["idleness"].logged
+    pair = compared["idleness"].shown, compared["idleness"].logged
     agreeing, weighty = agree.close(*pair)
     return {
         "seconds": played.seconds(), "waiting": sum(idleness.values()) / total,
@@ -137,9 +136,9 @@ def judged(made, program, trace):
     }
 
 
-def scored(truths, claims, what, blames, codes, total):
+def scored(truths, claims, what, compared, codes, total):
     """A row of the table; `total`: the threads' seconds."""
-    row, blame = {"claims": len(claims), "alarm": None}, blames[what]
+    row, blame = {"claims": len(claims), "alarm": None}, compared[what]
     if not truths:
         row["alarm"] = any(false_alarm(claim, blame, codes, total) for claim in claims)
         return row
