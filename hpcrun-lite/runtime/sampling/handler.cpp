@@ -89,7 +89,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t due = thread->grid.next();
   const std::uint64_t weight = thread->grid.pass(time);
   if (weight == 0) return true;
-  const std::int64_t rate = teams::active() ? teams::rate(thread->blame.account) : 0;
+  const Account& account = thread->blame.account;
+  const std::int64_t rate = teams::active() && !account.changing() ? teams::rate(account) : 0;
   const unwind::Registers start = unwind::registers_of(context);
   WalkFlaws flaws;
   const measurement::NodeIndex node =
@@ -101,7 +102,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);
   thread->cpu.last_ns += cpu;
-  const bool asleep = awaits_thread(thread->blame.account.activity) && in_system_call(context);
+  const bool asleep = awaits_thread(account.activity) && in_system_call(context);
   const SampledAt at{.due = due, .time = time, .node = node, .asleep = asleep};
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
