@@ -115,12 +115,12 @@ class VerdictWords {
     }
     std::ranges::sort(who);
     who.erase(std::unique(who.begin(), who.end()), who.end());
-    double lacked_s = who.empty() ? losses_.runnable_s : 0;
-    for (const database::ScheduledThread& thread : experiment_.machine().threads)
-      if (std::ranges::binary_search(who, thread.location)) lacked_s += runnable_s(thread);
     // Commands that a script runs between lack them, too, and nobody knows their names.
     const auto is_rank = [&](std::uint32_t location) { return experiment_.locations[location].rank >= 0; };
     if (std::ranges::any_of(who, is_rank)) std::erase_if(who, std::not_fn(is_rank));
+    double lacked_s = who.empty() ? losses_.runnable_s : 0;
+    for (const database::ScheduledThread& thread : experiment_.machine().threads)
+      if (std::ranges::binary_search(who, thread.location)) lacked_s += runnable_s(thread);
     return (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
            (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " +
            share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s)) + " of the time.";
