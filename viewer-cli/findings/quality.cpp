@@ -285,11 +285,9 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
          " of the rate; times stay right, but come from fewer samples.");
   }
   if (quality.epochs_lost > 0) {
-    warn(
-        counted(quality.epochs_lost, "figure") +
-        " of one-sided calls, or of calls that move many bytes, could not be recorded (too many call paths, "
-        "windows or peers, or no space): `waits` lists too little of the first, and what the second may take "
-        "is less exact.");
+    warn(counted(quality.epochs_lost, "figure") +
+         " of one-sided calls or large messages could not be recorded (too many paths, windows or peers, "
+         "or no space): `waits` lists too little.");
   }
 }
 
