@@ -52,6 +52,8 @@ class Worlds(harness.Workspace):
 
     def test_spawned_and_traced(self):
         self.check_spawn("--trace")
+        parts = harness.viewer_json(self.here / "first.db", "report")["idleness"]
+        self.assertGreaterEqual(parts["elsewhere_s"], 0.9 * self.idleness(self.here / "first.db").get("MPI_Recv", 0))
 
     def test_spawned_and_not_measured(self):
         """Then the measured ones do nothing that would need the others' part in it."""

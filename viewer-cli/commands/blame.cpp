@@ -126,6 +126,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     return;
   }
   const std::vector<std::string> names = suspect_names(experiment, screen.width / 2, screen.unicode);
+  const bool limited = lacks_processors(experiment);
   std::size_t number = 0;
   for (const database::Suspect& suspect : experiment.suspects()) {
     if (number == kPlacesListed) {
@@ -141,8 +142,8 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
         << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
     std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
-            time(suspect.excess_ns) + " above the mean, explains " + time(suspect.explains_ns) +
-            " of the waiting inside " +
+            time(suspect.excess_ns) + " above the mean, explains " + (limited ? "at most " : "") +
+            time(suspect.explains_ns) + " of the waiting inside " +
             scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
     text += ' ' + mending_phrase(facts, screen.unicode);
     if (const std::string doubt = confidence_phrase(experiment, facts); !doubt.empty())

@@ -148,16 +148,18 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
                  const Efficiency& result) {
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  const std::string longest = experiment.trace().traced > 0
+                                  ? " (the longest rank; the time lines of main threads hold no MPI_Init), "
+                                  : " (the longest rank, without MPI_Init), ";
   out << '\n'
-      << screen.dim(wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
-                             time(result.run_s) +
-                             (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
-                                           : " (the longest rank, without MPI_Init), ") +
-                             "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
-                             time(result.useful_max_s) + " at most" + thread_waits_phrase(result) +
-                             ", over " + keep(counted(result.ranks, "rank")) + '.' +
-                             partial_figures_phrase(experiment),
-                         screen.width))
+      << screen.dim(
+             wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
+                      time(result.run_s) +
+                      (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), " : longest) +
+                      "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
+                      time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
+                      keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment),
+                  screen.width))
       << '\n';
 }
 
@@ -328,6 +330,33 @@ IterationEfficiency efficiency_of_iterations(const database::Contents& experimen
   return result;
 }
 
+namespace {
+
+/// Of main threads whose time lines hold no MPI, since other threads of their processes call it.
+void take_out_thread_waits(const views::Figures& figures, Efficiency& result) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
+  if (!idleness || result.ranks == 0) return;
+  const std::uint32_t main = views::main_role(experiment);
+  const auto idle_s = [&](ContextId context) {
+    return static_cast<double>(figures.context(main, *idleness, context, true).sum) / kNsPerSecond;
+  };
+  double waited_s = idle_s(0);
+  for (ContextId context = 0; context < experiment.contexts.size();) {
+    const bool outside = is_outside_useful_time(experiment, context);
+    if (outside) waited_s -= idle_s(context);
+    context = outside ? experiment.contexts[context].end : context + 1;
+  }
+  if (waited_s <= 0) return;
+  const double outside_s = result.useful_mean_s * static_cast<double>(result.ranks);
+  result.awaits_threads = true;
+  result.threads = std::max(0.0, 1 - waited_s / outside_s);
+  result.parallel *= result.threads;
+  result.useful_mean_s *= result.threads;
+}
+
+}  // namespace
+
 std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   std::vector<RegionEfficiency> regions;
@@ -356,7 +385,9 @@ Efficiency efficiency_of(const views::Figures& figures) {
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
   UsefulTimes times;
   add_times(figures, 0, times);
-  return profiled_efficiency(experiment, times);
+  Efficiency result = profiled_efficiency(experiment, times);
+  if (trace.traced > 0) take_out_thread_waits(figures, result);
+  return result;
 }
 
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {

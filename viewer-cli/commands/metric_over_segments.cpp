@@ -45,7 +45,7 @@ std::string of_long(const SegmentMetric& metric, bool unicode) {
 
 std::string name_segments(const database::Contents& experiment, const Variation& variation) {
   if (is_loop(experiment, variation))
-    return "Iterations of the " + scope_phrase(experiment, variation.context, false, kWholeName, true) +
+    return "Iterations of " + scope_phrase(experiment, variation.context, true, kWholeName, true) +
            ", recognised by their sequence of MPI calls";
   if (variation.marked) return "Iterations that the program marked";
   return "Invocations of " + label(views::frame_of(experiment, experiment.contexts[variation.context])) +

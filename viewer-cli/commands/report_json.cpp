@@ -105,9 +105,13 @@ Table varying_gaps_table(const database::Contents& experiment) {
 
 Json idleness_json(const views::Figures& figures, const Diagnosis& diagnosis, const Losses& losses) {
   const IdlenessParts parts = divide_idleness(figures, diagnosis, losses);
-  return {{"late_s", parts.late_s},       {"transfer_s", parts.transfer_s},
-          {"library_s", parts.library_s}, {"no_processor_s", parts.no_processor_s},
-          {"threads_s", parts.threads_s}, {"undivided_s", parts.undivided_s}};
+  return {{"late_s", parts.late_s},
+          {"elsewhere_s", parts.elsewhere_s},
+          {"transfer_s", parts.transfer_s},
+          {"library_s", parts.library_s},
+          {"no_processor_s", parts.no_processor_s},
+          {"threads_s", parts.threads_s},
+          {"undivided_s", parts.undivided_s}};
 }
 
 Json verdict_json(const Verdict& verdict) {

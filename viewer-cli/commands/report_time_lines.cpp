@@ -85,7 +85,11 @@ class TimeLines {
   [[nodiscard]] std::string outliers() const {
     if (experiment_.trace().variations.empty()) return "";
     const database::Variation& variation = experiment_.trace().variations.front();
-    if (variation.outliers.empty()) return "";
+    double beyond_s = 0;
+    for (const database::Variation::Outlier& outlier : variation.outliers)
+      beyond_s += seconds_of(outlier.sos_ns) - seconds_of(variation.median_ns);
+    if (variation.outliers.empty() || beyond_s < kWorthTelling * seconds_of(experiment_.run.duration_ns))
+      return "";
     constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
     const std::string what = segment_name(experiment_, variation);

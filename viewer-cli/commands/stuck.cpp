@@ -227,7 +227,7 @@ void write_stuck(std::ostream& out, const Screen& screen, const stuck::Picture& 
     write_rows(out, rows);
   }
   if (findings.moving.empty()) return;
-  out << '\n' << screen.bold(picture.over ? "In no call for long" : "Not waiting in a call") << '\n';
+  out << '\n' << screen.bold("In no call for long") << '\n';
   write_rows(out, moving_rows(picture, findings.moving));
 }
 

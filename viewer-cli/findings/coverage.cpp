@@ -19,6 +19,8 @@ bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
 /// Why idleness is unexplained, behind what was found; where all that could have been was measured.
 std::string reason(const database::Contents& experiment, std::uint32_t role) {
   if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
+  if (experiment.quality.cut_short > 0)
+    return "ranks may have waited for processes that were killed, or the slow rank changes over time.";
   return experiment.trace().traced > 0
              ? "the slow rank changes over time; see `causes`."
              : "the slow rank may change over time, which hpcrun-lite --trace shows.";

@@ -3,6 +3,7 @@
 #include "findings/diagnosis.hpp"
 
 #include "blame/blame.hpp"
+#include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 #include "views/frame.hpp"
@@ -157,6 +158,11 @@ Means means_of(std::span<const std::uint32_t> compared, const database::Suspect&
   return means;
 }
 
+std::optional<double> more_than_others(const Means& means) {
+  if (means.others <= 0) return std::nullopt;
+  return std::max(0.0, means.culprits / means.others - 1);
+}
+
 /// One metric at `scopes` by location, less what lies at or below their frontier frames.
 std::vector<double> outside_waits(const views::Figures& figures, std::span<const ContextId> scopes,
                                   std::uint32_t metric) {
@@ -277,7 +283,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const std::vector<std::uint32_t> compared = compared_threads(figures, suspect.role);
   const Means means = means_of(compared, suspect, work);
   facts.only_here = means.others <= 0 && means.culprits > 0;
-  if (means.others > 0) facts.more_work = means.culprits / means.others - 1;
+  facts.more_work = more_than_others(means);
 
   if (const std::optional<std::uint32_t> io = metric_named(experiment, "io");
       io && means.culprits > means.all) {
@@ -291,6 +297,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const double excess = outside.culprits - outside.all;
   if (const std::optional<WorkTime> usual = work_time(figures, suspect.role))
     facts.usual_cpu_share = usual->cpu_share();
+  // Who lacks a processor takes longer for the same work.
+  if (lacks_processors(experiment) && on_cpu.others > 0) facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;
 }
@@ -317,6 +325,12 @@ std::optional<WorkTime> work_time(const views::Figures& figures, std::uint32_t r
   return work;
 }
 
+bool lacks_processors(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.machine().suspects, [](const database::MachineSuspect& suspect) {
+    return suspect.kind != database::MachineKind::slow;
+  });
+}
+
 bool reads_or_writes(const SuspectFacts& facts) {
   constexpr double kMostly = 0.5;
   return facts.excess_io_share.value_or(0) >= kMostly;
@@ -334,6 +348,32 @@ database::Confidence confidence_of(const SuspectFacts& facts) {
   return lacks_cpu(facts) ? database::Confidence::hint : facts.suspect->confidence;
 }
 
+namespace {
+
+/// What threads of a role waited in a blamed context for late ones, by the time lines.
+double waited_for_late(const database::Contents& experiment, const Blamed& blamed) {
+  double sum = 0;
+  for (const database::Wait& wait : experiment.waits()) {
+    if (wait.context >= blamed.context && wait.context < experiment.contexts[blamed.context].end &&
+        metrics::is_whole_wait(wait.pattern) && experiment.locations[wait.location].role == blamed.role)
+      sum += seconds_of(wait.ns);
+  }
+  return sum;
+}
+
+/// Where threads lack processors, they wait longer than until the late ones come: no suspect explains that.
+void limit_to_late(const database::Contents& experiment, const Blamed& blamed,
+                   std::vector<Charged>& suspects) {
+  if (experiment.trace().traced == 0 || !lacks_processors(experiment)) return;
+  double explained = 0;
+  for (const Charged& each : suspects) explained += each.explains_s;
+  const double late = waited_for_late(experiment, blamed);
+  if (late <= 0 || late >= explained) return;
+  for (Charged& each : suspects) each.explains_s *= late / explained;
+}
+
+}  // namespace
+
 std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed) {
   std::vector<Charged> result;
   for (const database::Suspect& suspect : experiment.suspects()) {
@@ -342,6 +382,7 @@ std::vector<Charged> suspects_below(const database::Contents& experiment, const 
       if (explained.balanced == blamed.context) result.push_back({&suspect, seconds(explained.ns)});
     }
   }
+  limit_to_late(experiment, blamed, result);
   std::ranges::stable_sort(result, std::ranges::greater(), &Charged::explains_s);
   return result;
 }

@@ -98,6 +98,8 @@ struct Charged {
   const database::Suspect* suspect = nullptr;
   double explains_s = 0;
 };
+/// Whether the machine is a suspect, and not for slow processors.
+bool lacks_processors(const database::Contents& experiment);
 /// Those of a blamed context, the largest first.
 std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed);
 

@@ -5,6 +5,7 @@
 // for late ranks.
 #include "findings/idleness_parts.hpp"
 
+#include "findings/mpi_calls.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -60,11 +61,29 @@ double without_processor(const database::Contents& experiment) {
   return sum;
 }
 
-/// Of what was waited in calls beyond waiting for late ranks, the share of those with large messages.
-double share_of_transfers(const views::Figures& figures, const std::map<database::ContextId, double>& late) {
+/// Whether ranks started processes of another world or connected to some, whose operations are missing.
+bool meets_other_worlds(const database::Contents& experiment) {
+  const database::UnmatchedOperations& unmatched = experiment.trace().unmatched;
+  if (unmatched.receives + unmatched.probes + unmatched.strangers == 0) return false;
+  static constexpr std::array kMeet = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
+                                       "MPI_Comm_connect", "MPI_Comm_join"};
+  return std::ranges::any_of(experiment.communication().calls, [&](const database::CallTraffic& call) {
+    return std::ranges::find(kMeet, mpi_call_name(experiment, call.context)) != kMeet.end();
+  });
+}
+
+/// What was waited in calls beyond waiting for late ranks.
+struct NotLate {
+  double elsewhere = 0;  ///< in calls that receive, where ranks meet other worlds
+  double transfers = 0;  ///< in other calls whose messages are large
+  double all = 0;        ///< in all other calls
+};
+
+NotLate not_late(const views::Figures& figures, const std::map<database::ContextId, double>& late) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
-  double transfers = 0, all = 0;
+  const bool meets = meets_other_worlds(experiment);
+  NotLate sums;
   for (const database::CallTraffic& call : experiment.communication().calls) {
     if (call.context == 0) continue;  // further call paths: nothing is known of their time
     double idle = 0;
@@ -72,12 +91,16 @@ double share_of_transfers(const views::Figures& figures, const std::map<database
       idle += static_cast<double>(figures.context(role, *idleness, call.context, true).sum) / 1e9;
     const auto found = late.find(call.context);
     const double rest = std::max(0.0, idle - (found == late.end() ? 0 : found->second));
-    all += rest;
+    if (meets && receives(mpi_call_name(experiment, call.context))) {
+      sums.elsewhere += rest;
+      continue;
+    }
+    sums.all += rest;
     if (call.messages == 0) continue;
     const double size = static_cast<double>(call.message_bytes) / static_cast<double>(call.messages);
-    if (size >= kSmallMessage) transfers += rest;
+    if (size >= kSmallMessage) sums.transfers += rest;
   }
-  return all > 0 ? transfers / all : 0;
+  return sums;
 }
 
 }  // namespace
@@ -102,21 +125,24 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
                                       losses.intermittent_s + losses.io_waited_s);
   }
   const double in_mpi = left;
+  const NotLate rest = traced ? not_late(figures, late) : NotLate{};
   parts.late_s = take(for_late);
+  parts.elsewhere_s = take(rest.elsewhere);
   // While a rank waits for a late one, it needs no processor.
   if (in_mpi > 0) parts.no_processor_s = take(without_processor(experiment) * left / in_mpi);
   if (!traced) {
     parts.undivided_s = left;
     return parts;
   }
-  parts.transfer_s = left * share_of_transfers(figures, late);
+  parts.transfer_s = rest.all > 0 ? left * rest.transfers / rest.all : 0;
   parts.library_s = left - parts.transfer_s;
   return parts;
 }
 
 std::string idleness_parts_phrase(const IdlenessParts& parts) {
-  const std::array<std::pair<double, const char*>, 6> named = {
+  const std::array<std::pair<double, const char*>, 7> named = {
       {{parts.late_s, "for late ranks"},
+       {parts.elsewhere_s, "for processes of another world"},
        {parts.transfer_s, "for transfers"},
        {parts.library_s, "in the MPI library"},
        {parts.no_processor_s, "without a processor"},

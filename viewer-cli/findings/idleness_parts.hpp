@@ -12,6 +12,7 @@ namespace culprit::viewer {
 /// In seconds of all threads together; the parts add up to Diagnosis::idle_s.
 struct IdlenessParts {
   double late_s = 0;          ///< for ranks that came later
+  double elsewhere_s = 0;     ///< for processes of other worlds, which the ranks started or connected to
   double transfer_s = 0;      ///< for messages on their way
   double library_s = 0;       ///< overhead of the MPI library
   double no_processor_s = 0;  ///< ready to go on, without a processor
@@ -19,7 +20,7 @@ struct IdlenessParts {
   double undivided_s = 0;     ///< without a trace: what of the first three nothing distinguishes
 
   [[nodiscard]] double sum() const {
-    return late_s + transfer_s + library_s + no_processor_s + threads_s + undivided_s;
+    return late_s + elsewhere_s + transfer_s + library_s + no_processor_s + threads_s + undivided_s;
   }
 };
 

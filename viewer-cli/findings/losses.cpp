@@ -3,6 +3,7 @@
 // show, and the rest. Cost: linear in contexts, and per-thread values of the first few suspects.
 #include "findings/losses.hpp"
 
+#include "blame/machine.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 #include "views/start_up.hpp"
@@ -53,6 +54,8 @@ class Measurement {
       losses_.few_processors = true;
       losses_.processors_s += seconds_of(suspect.lost_ns);
     }
+    for (const database::ScheduledThread& thread : experiment_.machine().threads)
+      losses_.runnable_s += runnable_s(thread);
   }
 
   void add_calls() {
@@ -92,9 +95,19 @@ class Measurement {
   void add_suspects() {
     for (std::size_t i = 0; i < experiment_.suspects().size(); ++i) {
       const database::Suspect& suspect = experiment_.suspects()[i];
-      if (experiment_.run.ranks > 0 && experiment_.roles[suspect.role].name == "main")
-        add_suspect(suspect, i < kExamined);
+      if (experiment_.run.ranks > 0 && waits_in_mpi(suspect.role)) add_suspect(suspect, i < kExamined);
     }
+  }
+
+  /// Other threads than main ones may wait for each other.
+  [[nodiscard]] bool waits_in_mpi(std::uint32_t role) const {
+    if (experiment_.roles[role].name == "main") return true;
+    constexpr double kMostly = 0.5;
+    const RoleIdleness& idleness = diagnosis_.roles[role];
+    double in_mpi_s = 0;
+    for (const IdleIn& call : idleness.where)
+      if (call.name.starts_with("MPI_")) in_mpi_s += call.seconds;
+    return in_mpi_s > kMostly * idleness.idle_s;
   }
 
   /// Reads per-thread values of those that are looked at closely, and of those that the words may name.
@@ -154,6 +167,11 @@ class Measurement {
 };
 
 }  // namespace
+
+double runnable_s(const database::ScheduledThread& thread) {
+  const blame::Preempted preempted = blame::preempted(thread);
+  return (preempted.work_ns + preempted.waits_ns) / kNsPerSecond;
+}
 
 MeasuredLosses measure_losses(const views::Figures& figures, const Diagnosis& diagnosis) {
   return Measurement(figures, diagnosis).measure();

@@ -15,7 +15,9 @@ struct Losses {
   std::uint64_t without_path = 0;  ///< samples of which only the number is known
   bool few_processors = false;     ///< the machine is a suspect, and not for slow processors
   double processors_s = 0;         ///< what those that could have worked lacked one then
+  double runnable_s = 0;           ///< the same of all threads, in waits too
   double no_processor_s = 0;       ///< IdlenessParts::no_processor_s
+  double elsewhere_s = 0;          ///< IdlenessParts::elsewhere_s
   double total_s = 0;              ///< of the run
   double startup_s = 0;
   double io_s = 0;         ///< in calls that read and write, and waiting for ranks that are in them
@@ -25,6 +27,8 @@ struct Losses {
   double messages_s = 0;  ///< the other waiting in MPI
   double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
 
+  /// Waiting for no rank that is late all the time.
+  [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s; }
   [[nodiscard]] bool mostly_lost() const { return 2 * without_path > samples; }
   [[nodiscard]] double sum() const {
     return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s + threads_s;
@@ -38,6 +42,9 @@ struct MeasuredLosses {
 };
 /// `figures` must be over all threads, and `diagnosis` theirs.
 MeasuredLosses measure_losses(const views::Figures& figures, const Diagnosis& diagnosis);
+
+/// How long a thread was ready to run without a processor, in work and in waits.
+double runnable_s(const database::ScheduledThread& thread);
 
 /// Waiting in MPI for ranks that are late, in seconds, by whether they are so over the whole run or over
 /// parts of it.

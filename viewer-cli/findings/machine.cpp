@@ -183,7 +183,9 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
             (one ? " of its work" : " of their work");
   }
   if (explains_s >= kNotableEffect * idle_s && explains_s > 0)
-    text += "; this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
+    text += std::string(explains_s > lost_s && !slow ? "; as the others wait for those that lacked one most,"
+                                                     : ";") +
+            " this explains at most " + time(explains_s) + " of the " + time(idle_s) + " of waiting";
   if (!slow && times.preempted_in_waits_s >= kNotableEffect * idle_s && times.preempted_in_waits_s > 0) {
     const bool mpi = has_ranks(experiment);
     text += std::string(mpi ? ". In MPI calls and waits " : ". In waits ") + (one ? "it" : "they") +
@@ -195,9 +197,9 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
 
 std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
   const bool mpi = has_ranks(experiment);
-  return "The machine is the first suspect: " + std::string(mpi ? "in MPI calls and waits" : "in waits") +
-         " threads were ready to run, without a processor, for " + keep(duration(seconds, unicode)) +
-         ": others that wait, or other programs, used it. " +
+  return "The machine is the first suspect: threads were ready to run, without a processor, for " +
+         keep(duration(seconds, unicode)) + ", most of it in " + (mpi ? "MPI calls and waits" : "waits") +
+         ": others that wait, or other programs, used them. " +
          (mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
               : "Start fewer threads") +
          ", before you change code.";
@@ -239,7 +241,8 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
                       advice(experiment, suspect) + (phrases.empty() ? " before you change code." : "."));
   }
   if (phrases.empty() && verdict.kind == VerdictKind::starved)
-    phrases.push_back(starved_waits_phrase(experiment, verdict.losses.no_processor_s, unicode));
+    phrases.push_back(starved_waits_phrase(
+        experiment, std::max(verdict.losses.runnable_s, verdict.losses.no_processor_s), unicode));
   return phrases;
 }
 

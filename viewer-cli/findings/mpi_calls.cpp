@@ -110,6 +110,11 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   return list;
 }
 
+bool receives(const std::string& name) {
+  return name.find("ecv") != std::string::npos || name.starts_with("MPI_Wait") ||
+         name.starts_with("MPI_Test") || name.find("robe") != std::string::npos;
+}
+
 namespace {
 
 using database::CallTraffic;
@@ -121,10 +126,6 @@ constexpr double kSmall = 1024, kLarge = 1 << 20;  // bytes
 constexpr double kTogether = 20;                   // messages in one, as an example
 constexpr std::size_t kSaid = 2;
 
-bool receives(const std::string& name) {
-  return name.find("ecv") != std::string::npos || name.starts_with("MPI_Wait") ||
-         name.starts_with("MPI_Test") || name.find("robe") != std::string::npos;
-}
 bool is_collective(const CallTraffic& call, const std::string& name) {
   return call.sent_bytes + call.received_bytes > call.message_bytes || name == "MPI_Bcast" ||
          name.find("educe") != std::string::npos || name.find("ather") != std::string::npos ||

@@ -39,6 +39,9 @@ inline constexpr const char* kFurtherPaths = "further call paths";
 /// How the function that a row is about is called.
 std::string mpi_call_name(const database::Contents& experiment, database::ContextId context);
 
+/// Whether a function of this name may wait for a message.
+bool receives(const std::string& name);
+
 // What of communication is worth a sentence (docs/diagnosis.md).
 
 /// Loops of polls wait in time lines, whereas samples find work between the polls: how much that is, where it

@@ -297,11 +297,10 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
   const auto time = [=](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   for (const database::VaryingGap& gap : experiment.varying_gaps()) {
     const std::string call = call_phrase(experiment, gap.context, width, unicode);
-    const std::string from = gap.after == database::kNone ? "the start"
-                             : gap.after == gap.context   ? "the last one"
-                                                        : call_phrase(experiment, gap.after, width, unicode);
-    std::string& phrase = phrases.emplace_back("The time from ");
-    phrase.append(from).append(" to ").append(call);
+    const std::string from =
+        gap.after == database::kNone ? "the start" : call_phrase(experiment, gap.after, width, unicode);
+    std::string& phrase = phrases.emplace_back("The time ");
+    phrase.append(gap.after == gap.context ? "between calls of " : "from " + from + " to ").append(call);
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
     phrase.append(". Lasting differences do not explain ").append(time(gap.unexplained_ns));

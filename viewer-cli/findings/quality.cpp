@@ -1,12 +1,15 @@
 #include "findings/quality.hpp"
 
 #include "findings/coverage.hpp"
+#include "findings/phrases.hpp"
 #include "measurement/refused_sampling.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -230,6 +233,24 @@ std::string quality_text(const database::Contents& experiment) {
 
 namespace {
 
+/// The others waited for the rank that was killed first until they were, too: no wait of theirs ends.
+std::string first_killed_text(const database::Contents& experiment) {
+  constexpr std::uint64_t kAtOnce = 100'000'000;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
+  std::uint32_t who = 0;
+  for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
+    const database::LocationEntry location = experiment.locations[i];
+    if (location.rank < 0 || location.thread != 0) continue;
+    if (location.end_ns < first) who = i;
+    first = std::min(first, location.end_ns);
+    last = std::max(last, location.end_ns);
+  }
+  if (last < first || last - first < kAtOnce) return {};
+  return ' ' + capitalized(threads_phrase(experiment, std::array{who})) + " ended first, " +
+         keep(duration(seconds_of(last - first), false)) +
+         " before the last: what others waited for it then has no cause in the time lines.";
+}
+
 /// Calls warn(text) with each thing to say.
 template <typename Warn>
 void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
@@ -237,7 +258,8 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   if (quality.cut_short > 0) {
     warn((quality.cut_short == 1 ? std::string("1 process was")
                                  : grouped(static_cast<double>(quality.cut_short)) + " processes were") +
-         " cut short: what happened in the last second before the end may be missing.");
+         " cut short: what happened in the last second before the end may be missing." +
+         first_killed_text(experiment));
   }
   if (quality.unreadable > 0) {
     warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
@@ -263,11 +285,9 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
          " of the rate; times stay right, but come from fewer samples.");
   }
   if (quality.epochs_lost > 0) {
-    warn(
-        counted(quality.epochs_lost, "figure") +
-        " of one-sided calls, or of calls that move many bytes, could not be recorded (too many call paths, "
-        "windows or peers, or no space): `waits` lists too little of the first, and what the second may take "
-        "is less exact.");
+    warn(counted(quality.epochs_lost, "figure") +
+         " of one-sided calls or large messages could not be recorded (too many paths, windows or peers, "
+         "or no space): `waits` lists too little.");
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ constexpr std::uint64_t kFewSamples = 20;
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
+/// Of waiting for messages: what a reader should know first.
+constexpr double kLargePart = 1.0 / 3;
 /// Of the run: other waiting that is worth a clause.
 constexpr double kNotableWaiting = 0.01;
 
@@ -70,8 +73,9 @@ class VerdictWords {
                "next. Ranks wait for that " +
                share(losses_.intermittent_s) + " of the time." + dearest();
       case VerdictKind::messages:
+        if (losses_.elsewhere_s >= kLargePart * losses_.messages_s) return elsewhere();
         return "Communication: ranks wait " + share(losses_.messages_s) + " of the time" + where() +
-               " and none is consistently slower than the others" + other_waiting() + '.';
+               " and none is consistently slower than the others" + other_waiting(losses_.messages_s) + '.';
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
@@ -109,14 +113,17 @@ class VerdictWords {
       if (suspect.kind != database::MachineKind::slow)
         who.insert(who.end(), suspect.locations.begin(), suspect.locations.end());
     }
-    if (who.empty()) {
-      return "threads had none for " + share(losses_.no_processor_s) +
-             " of the time, while they waited for no late rank.";
-    }
     std::ranges::sort(who);
     who.erase(std::unique(who.begin(), who.end()), who.end());
-    return threads_phrase(experiment_, who) + " had none for " + share(losses_.processors_s) +
-           " of the time though " + (who.size() == 1 ? "it" : "they") + " could have worked.";
+    // Commands that a script runs between lack them, too, and nobody knows their names.
+    const auto is_rank = [&](std::uint32_t location) { return experiment_.locations[location].rank >= 0; };
+    if (std::ranges::any_of(who, is_rank)) std::erase_if(who, std::not_fn(is_rank));
+    double lacked_s = who.empty() ? losses_.runnable_s : 0;
+    for (const database::ScheduledThread& thread : experiment_.machine().threads)
+      if (std::ranges::binary_search(who, thread.location)) lacked_s += runnable_s(thread);
+    return (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
+           (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " +
+           share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s)) + " of the time.";
   }
 
   /// ` in smooth at a.c:20: 3.2 times the others' work on rank 0.`, `: assemble works only on rank 0.`
@@ -129,6 +136,12 @@ class VerdictWords {
            threads_phrase(experiment_, suspect.locations) + '.';
   }
 
+  [[nodiscard]] std::string elsewhere() const {
+    return "Communication: ranks wait " + share(losses_.elsewhere_s) +
+           " of the time for processes of another world, which they started or connected to" +
+           other_waiting(losses_.elsewhere_s) + ". What these do, their own measurement shows.";
+  }
+
   /// What made others wait most, from a trace.
   [[nodiscard]] std::string dearest() const {
     if (const std::optional<CommonCause> common = common_cause(experiment_))
@@ -137,9 +150,9 @@ class VerdictWords {
     return {};
   }
 
-  /// For late ranks, other threads or start-up.
-  [[nodiscard]] std::string other_waiting() const {
-    const double others_s = diagnosis_.idle_s - losses_.messages_s;
+  /// Beside that in the verdict: for late ranks, other threads or start-up.
+  [[nodiscard]] std::string other_waiting(double said_s) const {
+    const double others_s = diagnosis_.idle_s - said_s;
     return others_s < kNotableWaiting * losses_.total_s ? "" : "; other waiting takes " + share(others_s);
   }
 
@@ -208,6 +221,11 @@ VerdictKind decide(const Losses& losses) {
     return VerdictKind::starved;
   if (losses.processors_s + losses.no_processor_s >= kMostlyStarved * losses.total_s)
     return VerdictKind::starved;
+  // Then the scheduler makes now one rank late, now another.
+  if (losses.runnable_s >= kMostlyStarved * losses.total_s &&
+      losses.passing_s() >= std::max({kLittle * losses.total_s, losses.io_s, losses.threads_s,
+                                      losses.serial_s + losses.lasting_s}))
+    return VerdictKind::starved;
   const std::array<std::pair<double, VerdictKind>, 7> kinds = {{
       {losses.io_s, VerdictKind::io},
       {losses.serial_s, VerdictKind::serial},
@@ -226,7 +244,9 @@ VerdictKind decide(const Losses& losses) {
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode) {
   MeasuredLosses measured = measure_losses(figures, diagnosis);
-  measured.losses.no_processor_s = divide_idleness(figures, diagnosis, measured.losses).no_processor_s;
+  const IdlenessParts parts = divide_idleness(figures, diagnosis, measured.losses);
+  measured.losses.no_processor_s = parts.no_processor_s;
+  measured.losses.elsewhere_s = parts.elsewhere_s;
   const VerdictKind kind = decide(measured.losses);
   std::string threads;
   if (kind == VerdictKind::threads_idle) {

@@ -51,6 +51,18 @@ TEST_CASE("Where most samples lost their call path, there is no verdict, and whe
   CHECK(verdict()["confidence"] == "hint");
 }
 
+TEST_CASE("Of a job whose ranks were killed, who ended first is said") {
+  SolverSample solver;
+  database::Experiment& experiment = solver.sample.build();
+  experiment.quality.cut_short = 8;
+  for (database::Location& location : experiment.locations)
+    location.end_ns = (location.rank == 2 ? 7 : 10) * kSecond;
+  std::string text = run(solver.sample, {});
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  INFO(text);
+  CHECK(text.find("Rank 2 ended first, 3.00 s before the last") != std::string::npos);
+}
+
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
   SolverSample solver;
   solver.sample.build().quality.clock_violations = 5;

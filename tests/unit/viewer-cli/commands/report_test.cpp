@@ -454,6 +454,29 @@ TEST_CASE("Waiting without a processor is unexplained for that reason") {
               "code is to blame."));
 }
 
+TEST_CASE(
+    "Who lacks processors is said with what is lacked in waits, and commands beside ranks are not named") {
+  SimpleSample starved(4, 3, 2, true);
+  database::Experiment& e = starved.sample.build();
+  for (std::uint32_t location = 0; location < 4; ++location) {
+    e.machine.threads.push_back({.location = location,
+                                 .ran_ns = kSecond,
+                                 .runnable_ns = 2 * kSecond,
+                                 .lived_ns = 5 * kSecond,
+                                 .sampled_ns = 5 * kSecond,
+                                 .idle_ns = 2 * kSecond,
+                                 .cpu_ns = kSecond,
+                                 .work_ns = 3 * kSecond,
+                                 .work_cpu_ns = kSecond});
+  }
+  e.machine.suspects.push_back({.kind = database::MachineKind::oversubscribed, .locations = {0, 1, 2, 3}});
+  CHECK(run(starved.sample, {})
+            .starts_with("Starved of processors: ranks 0-3 were ready to run, without one, for 40 % of the"));
+  starved.sample.build().locations[3].rank = -1;
+  CHECK(run(starved.sample, {})
+            .starts_with("Starved of processors: ranks 0-2 were ready to run, without one, for 30 % of the"));
+}
+
 TEST_CASE("A run that was cut short was healthy until then") {
   SimpleSample aborted(2, 5, 0, true);
   aborted.sample.build().quality.cut_short = 1;

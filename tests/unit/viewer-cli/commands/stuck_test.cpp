@@ -66,7 +66,7 @@ TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
         "  rank 0  MPI_Recv  41 s  for rank 1, tag 5  solve at a.c:7\n"
         "  rank 1  MPI_Recv  40 s  for rank 0, tag 5  solve at a.c:7\n"
         "\n"
-        "Not waiting in a call\n"
+        "In no call for long\n"
         "  rank 2  in solve at a.c:7\n");
   CHECK(text(job(3), deadlock(3), false).find("0 -> 1 -> 0") != std::string::npos);
   stuck::Picture over = job(2);

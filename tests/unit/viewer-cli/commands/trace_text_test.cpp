@@ -1,4 +1,6 @@
 // The words of results of time lines: each command for a run whose ranks 3 and 7 take too long in spmv.
+#include "commands/variation.hpp"
+#include "measurement/kinds.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
@@ -340,6 +342,39 @@ TEST_CASE("variation, efficiency: what main threads wait for other threads is le
              Catch::Contains("  load balance               80.0 %  mean / largest time outside MPI\n"));
   const auto efficiency = nlohmann::json::parse(run(traced.sample, {"efficiency", "--format", "json"}));
   CHECK(efficiency["thread_waits"].get<double>() == Approx(0.75));
+}
+
+TEST_CASE(
+    "efficiency: main threads that wait for others do no useful work, if others call MPI in their place") {
+  views::testing::SolverSample solver;
+  database::Experiment& experiment = solver.sample.build();
+  experiment.contexts[solver.allreduce].wait_kind =
+      static_cast<std::uint8_t>(measurement::WaitKind::condition);
+  const auto parallel = [&] {
+    return nlohmann::json::parse(run(solver.sample, {"efficiency", "--format", "json"}))["parallel"]
+        .get<double>();
+  };
+  CHECK(parallel() == Approx(1));
+  solver.sample.build().trace.traced = 8;
+  CHECK(parallel() == Approx(1 - 1710.0 / 8000));
+}
+
+TEST_CASE("report: iterations that are no part of the run's time are worth no sentence") {
+  TracedSample traced;
+  traced.sample.build().run.duration_ns = 1000 * kSecond;
+  CHECK_THAT(flowing(run(traced.sample, {"report"})), Catch::Contains("1 iteration is far above the median"));
+  traced.sample.build().trace.variations.front().outliers.front().sos_ns = 185 * kSecond;
+  CHECK_THAT(flowing(run(traced.sample, {"report"})), !Catch::Contains("far above the median"));
+}
+
+TEST_CASE("variation: a loop without a line has its article") {
+  views::testing::SolverSample solver;
+  database::Context& loop = solver.sample.build().contexts[solver.loop];
+  loop.line = loop.file = 0;
+  database::Variation variation;
+  variation.context = solver.loop;
+  CHECK(name_segments(solver.sample.experiment(), variation)
+            .starts_with("Iterations of a loop in cg_iterate, "));
 }
 
 TEST_CASE("efficiency: of the run, and of iterations each by itself") {

@@ -1,5 +1,6 @@
 #include "findings/diagnosis.hpp"
 
+#include "findings/phrases.hpp"
 #include "views/solver_sample.hpp"
 
 #include <string>
@@ -35,6 +36,59 @@ TEST_CASE("code without a name waits in the function of its library that has one
   CHECK(waits_in("libgomp.so.1@0x1f5e0", false) == "libgomp.so.1");
   CHECK(waits_in("libgomp.so.1@0x1f5e0", true) == "GOMP_parallel");
   CHECK(waits_in("gomp_team_barrier_wait_end", true) == "gomp_team_barrier_wait_end");
+}
+
+TEST_CASE("gaps between calls of one place are called so") {
+  views::testing::SolverSample solver;
+  database::VaryingGap gap{};
+  gap.context = gap.after = solver.allreduce;
+  solver.sample.build().varying_gaps = {gap};
+  CHECK(varying_gap_phrases(solver.sample.experiment(), 60, false)
+            .front()
+            .starts_with("The time between calls of MPI_Allreduce in cg_iterate"));
+}
+
+TEST_CASE("where processors lack, work is compared by CPU time") {
+  views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  const std::uint32_t role = sample.add_role("main");
+  const database::ContextId program =
+      sample.add(0, {database::ContextKind::root, "<program root>", "", 0, ""});
+  const database::ContextId line = sample.add(program, {database::ContextKind::statement, "", "a.c", 5});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    sample.add_location(static_cast<std::int32_t>(rank), 0, role);
+    sample.set(line, 0, rank, rank == 0 ? 6'000'000'000 : 4'000'000'000);
+    sample.set(line, 2, rank, rank == 0 ? 1'500'000'000 : 500'000'000);
+  }
+  sample.finish();
+  database::Suspect suspect{};
+  suspect.balanced = program;
+  suspect.suspect = line;
+  suspect.locations = {0};
+  suspect.scopes = {line};
+  CHECK(examine(views::Figures(sample), suspect).more_work.value() == Approx(0.5));
+  sample.build().machine.suspects.push_back(
+      {.kind = database::MachineKind::oversubscribed, .locations = {0}});
+  CHECK(examine(views::Figures(sample), suspect).more_work.value() == Approx(2));
+}
+
+TEST_CASE("where processors lack, suspects explain no more than time lines show for late ranks") {
+  views::testing::SolverSample solver;
+  const Blamed loop{.context = solver.loop, .role = 0};
+  const auto explained_s = [&] {
+    return suspects_below(solver.sample.experiment(), loop).front().explains_s;
+  };
+  const double all_s = explained_s();
+  database::Experiment& e = solver.sample.build();
+  e.trace.traced = 8;
+  e.waits = {{.pattern = database::WaitPattern::wait_at_nxn,
+              .location = 0,
+              .context = solver.allreduce,
+              .exact = true,
+              .ns = 1'000'000'000}};
+  CHECK(explained_s() == Approx(all_s));
+  solver.sample.build().machine.suspects.push_back(
+      {.kind = database::MachineKind::oversubscribed, .locations = {0}});
+  CHECK(explained_s() == Approx(1));
 }
 
 }  // namespace culprit::viewer::testing::diagnosis_test

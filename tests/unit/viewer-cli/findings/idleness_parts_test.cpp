@@ -75,6 +75,24 @@ TEST_CASE("waiting for a rank that reads or writes is for a late rank") {
   CHECK(parts.undivided_s == Approx(diagnosis.idle_s - 500));
 }
 
+TEST_CASE("what ranks wait in receives is for another world, where they started one") {
+  views::testing::SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  e.trace.traced = 8;
+  e.trace.unmatched.receives = 3;
+  e.strings[e.contexts[solver.allreduce].name] = "MPI_Recv";
+  e.communication.calls = {{.context = solver.allreduce, .threads = 8, .calls = 3, .ns = 10 * kSecond}};
+  const auto elsewhere_s = [&] {
+    const views::Figures figures(solver.sample);
+    return divide_idleness(figures, diagnose(figures), {}).elsewhere_s;
+  };
+  CHECK(elsewhere_s() == 0);
+  database::Experiment& with = solver.sample.build();
+  with.strings[with.contexts[solver.setup].name] = "MPI_Comm_spawn";
+  with.communication.calls.push_back({.context = solver.setup, .threads = 8, .calls = 1, .ns = kSecond});
+  CHECK(elsewhere_s() == Approx(1710));
+}
+
 TEST_CASE("a call that sends and receives bears its time once") {
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();

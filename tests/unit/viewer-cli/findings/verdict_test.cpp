@@ -80,6 +80,17 @@ TEST_CASE("A run that lacks processors for most of its time is starved, though i
   CHECK(decide(losses) == VerdictKind::starved);
 }
 
+TEST_CASE("Where all lack processors for half of the run, ranks that are late in turns are no other cause") {
+  Losses losses = nothing_lost();
+  losses.intermittent_s = 150;
+  losses.runnable_s = 199;
+  CHECK(decide(losses) == VerdictKind::uneven_intermittent);
+  losses.runnable_s = 201;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.lasting_s = 151;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+}
+
 TEST_CASE("Many small losses are not healthy") {
   Losses losses = nothing_lost();
   losses.io_s = losses.messages_s = 15;
