@@ -19,7 +19,7 @@ WORK = {  # calls that do not wait by definition
 }  # fmt: skip
 POLLS = {"MPI_Test", "MPI_Iprobe", "MPI_Win_test"}  # asked again and again at once: the log knows the loop, not the calls
 # Procedures some of whose calls move or complete bulk transfers; Open MPI's pt2pt puts no bulk before the target posts.
-LARGE = {"late_receiver_large", "complete", "put_bulk"}
+LARGE = {"late_receiver_large", "late_receivers", "complete", "put_bulk"}
 
 
 def part_of(*cells):

@@ -138,9 +138,9 @@ class Report {
                (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
-    std::string text =
-        out_.link(out_.share(diagnosis_.idle_share()) + " of the run is waiting", PlaceKind::waiting) + " (" +
-        amount + ")";
+    std::string text = out_.link(capitalized(out_.share(diagnosis_.idle_share())) + " of the run is waiting",
+                                 PlaceKind::waiting) +
+                       " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
