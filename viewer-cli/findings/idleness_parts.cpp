@@ -167,6 +167,7 @@ std::string idleness_parts_phrase(const IdlenessParts& parts) {
   const double scale = milliseconds ? step * 1000 : step;
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(scale) + 1e-9)));
   std::vector<std::string> texts;
+  texts.reserve(shown.size());
   for (const auto& [steps, what] : shown)
     texts.push_back(keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s")) + ' ' + what);
   return enumerate(texts);

@@ -193,8 +193,8 @@ void sum_up(RoleSums& sums, const Plan& plan) {
   }
 }
 
-/// Adds the accumulators of the threads that lived briefly to those of the others.
-void combine(RoleSums& compared, RoleSums brief) {
+/// Adds the accumulators of the threads that lived briefly, which are of no more use, to those of the others.
+void combine(RoleSums& compared, RoleSums& brief) {
   for (const Sums kind :
        {&RoleSums::inclusive, &RoleSums::exclusive, &RoleSums::flat_inclusive, &RoleSums::flat_exclusive}) {
     std::vector<Accumulator>& into = compared.*kind;
@@ -232,7 +232,7 @@ Summaries summarize(exchange::Communicator& comm, const Shape& shape, const Plan
     sum_up(roles[role], plan);
     result.roles.push_back(totals_of(roles[role], plan, metrics));
     if (RoleSums& brief = roles[count + role]; !brief.inclusive.empty()) {
-      combine(roles[role], std::move(brief));
+      combine(roles[role], brief);
       for (const std::uint32_t group : plan.group_of) {
         result.roles.back().with_brief.push_back(
             at(roles[role].inclusive, group, Columns::kIdleness, metrics));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 namespace culprit::merge {
@@ -100,13 +101,13 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
 
 /// The latest that another thread did that may be what is waited for.
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
-  for (auto work = other.recent.rbegin(); work != other.recent.rend(); ++work) {
-    if ((when.maybe_earlier ? work->earliest_ns : work->since_ns) >= when.ns) continue;
-    if (work->ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
-    ContextId context = work->context;
+  for (const Work& work : std::views::reverse(other.recent)) {
+    if ((when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
+    if (work.ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
+    ContextId context = work.context;
     if (of_team) {
-      const auto beside = regions_.beside(waiting, work->context);
-      if (!beside || (!beside->of_region && work->ns < when.since_ns)) continue;
+      const auto beside = regions_.beside(waiting, work.context);
+      if (!beside || (!beside->of_region && work.ns < when.since_ns)) continue;
       context = beside->context;
     }
     candidates_.push_back(context);
