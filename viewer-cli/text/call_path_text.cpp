@@ -68,6 +68,7 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
     shown.push_back({each, shorten_name(name, kNameColumns, screen.unicode)});
   }
   std::vector<std::string> names;
+  names.reserve(shown.size());
   for (const ShownFrame& each : shown) names.push_back(keep(each.name));
   if (names.size() > kOuter + kInner + 1) {
     const std::size_t gone = names.size() - kOuter - kInner;
