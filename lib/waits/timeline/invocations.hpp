@@ -13,6 +13,14 @@ struct CallPaths {
   std::vector<std::uint32_t> parent;  ///< by context; kNone at the root. Parents come before their children
   std::vector<std::uint32_t>
       procedure;  ///< by context: which procedure's frame it is, over all call paths; or kNone
+
+  /// Whether `context` is a frame of the procedure or below one.
+  [[nodiscard]] bool lies_in(std::uint32_t context, std::uint32_t of) const {
+    for (; context < parent.size(); context = parent[context]) {
+      if (procedure[context] == of) return true;
+    }
+    return false;
+  }
 };
 
 /// A call of a path that is the first MPI call path of some procedure on its time line. There may be

@@ -351,13 +351,6 @@ ProcedureSums::ProcedureSums(exchange::Communicator& analysis, const RankMap& ra
   sums_ = sums_of_all(analysis, own.take());
 }
 
-bool ProcedureSums::below(std::uint32_t context, std::uint32_t procedure) const {
-  for (; context < paths_.parent.size(); context = paths_.parent[context]) {
-    if (paths_.procedure[context] == procedure) return true;
-  }
-  return false;
-}
-
 bool ProcedureSums::recurs(const ProcedureSum& sum, bool even) const {
   return sum.invocations >= 2 * rows_ && (!even || 2 * sum.uneven <= rows_);
 }
@@ -370,7 +363,7 @@ const ProcedureSum* ProcedureSums::dominant(bool even) const {
     if (first == nullptr) first = &sum;
     if (first->invocations >= kSeveral * rows_) return first;
     if (static_cast<double>(sum.ns) < kMostOfIt * static_cast<double>(first->ns)) return first;
-    if (sum.invocations >= kSeveral * rows_ && below(sum.context, first->procedure)) return &sum;
+    if (sum.invocations >= kSeveral * rows_ && paths_.lies_in(sum.context, first->procedure)) return &sum;
   }
   return first;
 }
@@ -384,7 +377,7 @@ std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
     for (const ProcedureSum& sum : sums_) {
       if (levels.size() == most) break;
       // A finer level lies below the one before.
-      if (recurs(sum, even) && below(sum.context, levels.back()) &&
+      if (recurs(sum, even) && paths_.lies_in(sum.context, levels.back()) &&
           std::find(levels.begin(), levels.end(), sum.procedure) == levels.end())
         levels.push_back(sum.procedure);
     }

@@ -67,7 +67,6 @@ class ProcedureSums {
  private:
   [[nodiscard]] bool recurs(const ProcedureSum& sum, bool even) const;
   [[nodiscard]] const ProcedureSum* dominant(bool even) const;
-  [[nodiscard]] bool below(std::uint32_t context, std::uint32_t procedure) const;
 
   const CallPaths& paths_;
   std::uint64_t rows_ = 0;

@@ -128,7 +128,7 @@ class SampledBelow {
     std::map<std::uint32_t, std::uint64_t> sampled;
     for (std::uint32_t gap = bounds.first; gap <= bounds.last; ++gap) {
       for_samples(line_, gap, [&](const Sample& one) {
-        if (is_below(one.context)) sampled[one.context] += one.ns;
+        if (paths_.lies_in(one.context, procedure_)) sampled[one.context] += one.ns;
       });
     }
     const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
@@ -140,13 +140,6 @@ class SampledBelow {
 
  private:
   static constexpr std::uint32_t kNoGap = ~std::uint32_t{0};
-
-  [[nodiscard]] bool is_below(std::uint32_t context) const {
-    for (; context < paths_.parent.size(); context = paths_.parent[context]) {
-      if (paths_.procedure[context] == procedure_) return true;
-    }
-    return false;
-  }
 
   const TimeLine& line_;
   const CallPaths& paths_;
