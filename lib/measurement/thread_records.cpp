@@ -121,15 +121,21 @@ void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexc
       });
 }
 
-void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept {
+// The same of MPI calls; what finds no room at its path counts at the root, which may have up to `most`.
+template <typename Change>
+void ThreadTree::count_call_of(NodeIndex node, const EpochValues& key, std::size_t most,
+                               Change change) noexcept {
   begin_change();
   std::uint64_t sum = 0;
-  const EpochValues key{.kind = EpochKind::call_count};
   NodeIndex at = find_record(calls_, node, key, kCallAccumulators, sum);
-  if (at == kNoNodeIndex) at = find_record(calls_, root(), key, kCallAccumulators + 1, sum);
-  if (at != kNoNodeIndex)
-    sum += change_record(at, [&](layout::EpochRecord& record) { add_to(record, values); });
+  if (at == kNoNodeIndex) at = find_record(calls_, root(), key, most, sum);
+  if (at != kNoNodeIndex) sum += change_record(at, change);
   end_change(sum);
+}
+
+void ThreadTree::count_calls(NodeIndex node, const CallValues& values) noexcept {
+  count_call_of(node, {.kind = EpochKind::call_count}, kCallAccumulators + 1,
+                [&](layout::EpochRecord& record) { add_to(record, values); });
 }
 
 void ThreadTree::add_to(layout::EpochRecord& record, const CallValues& values) noexcept {
@@ -157,14 +163,8 @@ void ThreadTree::count_partner(std::uint64_t communicator, std::uint32_t members
 }
 
 void ThreadTree::count_polls_in_vain(NodeIndex node, std::uint64_t polls) noexcept {
-  begin_change();
-  std::uint64_t sum = 0;
-  const EpochValues key{.kind = EpochKind::polls_in_vain};
-  NodeIndex at = find_record(calls_, node, key, kCallAccumulators, sum);
-  if (at == kNoNodeIndex) at = find_record(calls_, root(), key, kCallAccumulators + 2, sum);
-  if (at != kNoNodeIndex)
-    sum += change_record(at, [&](layout::EpochRecord& record) { add(record.count, polls); });
-  end_change(sum);
+  count_call_of(node, {.kind = EpochKind::polls_in_vain}, kCallAccumulators + 2,
+                [&](layout::EpochRecord& record) { add(record.count, polls); });
 }
 
 void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
