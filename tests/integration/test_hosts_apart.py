@@ -29,6 +29,7 @@ AHEAD = 7200  # s
 REPETITIONS, DELAY = 2, 20  # ms
 FOR_ONE = ("late-sender", "late-sender-wrong-order", "late-receiver")  # waits for one rank, which clocks cannot mistake for another
 BETWEEN_CLOCKS = 5 * 10**6  # ns: a process that loses its processor between the readings of its two clocks, each time
+SLOW_COMPARISON = 10**6  # ns: one of hosts' clocks that takes longer lost its processor; a send may end as late before its receive is posted
 PATIENCE = 120  # s
 WHY_NOT = made_hosts.missing_apart()
 PYTHON = "/usr/bin/python3"  # which has Debian's packages
@@ -161,16 +162,15 @@ class HostsApart(Place):
         return logs
 
     def measure(self, mpi, name, output):
-        """Returns the program's logs."""
         logs = self.here / f"logs-{name}"
         logs.mkdir()
         program = harness.PROGRAMS / f"truth_point_to_point.{mpi}"
         self.launch(mpi, harness.HPCRUN, "--trace", "-o", output, program, logs, REPETITIONS, DELAY)
-        return self.logs_without_hours(logs)
 
-    def compare_waits(self, name, logs, error):
+    def compare_waits(self, name, error):
         """Waits are those of the program's own log, but for this error at either end of each."""
         processes = self.without_hours(self.here / name)
+        logs = self.logs_without_hours(self.here / f"logs-{name}")
         AgainstLogs(processes, logs)
         copies, _ = restamped(logs, processes)
         true, found, count = collections.Counter(), collections.Counter(), collections.Counter()
@@ -197,19 +197,11 @@ class HostsApart(Place):
         and prof-mpi gives the same bytes on one host and on all. The same, each host writing to its own /tmp, gathered as the user
         guide says: ranks that do not see each other's files do not compare their hosts' clocks, and the time of day, which is one
         here, replaces that."""
-        logs = self.measure(mpi, "shared", "shared")
-        database = self.merge(self.here / "shared")
-        self.info_of_one_run(self.here / "shared")
-        error = self.error_of_comparisons(traces.read(self.here / "shared"))
-        quality = harness.viewer_json(database, "report")["quality"]
-        self.assertAlmostEqual(quality["clock_error_s"] * 1e9, error, delta=2)
-        self.assertLess(error, DELAY * 10**6 / 2)
-        self.assertEqual(quality["clock_violations_left"], 0)
-        self.compare_waits("shared", logs, error + 1)
+        self.against_clock(lambda: self.measure(mpi, "shared", "shared"), self.compare_shared)
         self.launch(mpi, harness.PROF_MPI, "shared", "-o", "across.db", ranks=3, slots="a0:1,a1:1,a2:1")
-        self.assertEqual((self.here / "across.db").read_bytes(), database.read_bytes())
+        self.assertEqual((self.here / "across.db").read_bytes(), (self.here / "shared.db").read_bytes())
 
-        logs = self.measure(mpi, "local", "/tmp/run")
+        self.measure(mpi, "local", "/tmp/run")
         for host in HOSTS:
             self.on(host, "sh", "-c", f"mkdir -p local && cp /tmp/run/*/* local && rm -r /tmp/run; ls local > {host}")
         self.assertEqual([len((self.here / host).read_text().split()) for host in HOSTS], [2, 6, 8])  # and their traces
@@ -220,8 +212,19 @@ class HostsApart(Place):
         self.assertIsNone(harness.viewer_json(database, "report")["quality"]["clock_error_s"])
         text = " ".join(harness.run([harness.VIEWER, database, "waits"]).stdout.split())
         self.assertIn("The hosts did not compare their clocks", text)
-        self.compare_waits("local", logs, BETWEEN_CLOCKS)
+        self.compare_waits("local", BETWEEN_CLOCKS)
         self.assertEqual(self.sent("local"), self.sent("shared"))
+
+    def compare_shared(self):
+        database = self.merge(self.here / "shared")
+        self.info_of_one_run(self.here / "shared")
+        error = self.error_of_comparisons(traces.read(self.here / "shared"))
+        quality = harness.viewer_json(database, "report")["quality"]
+        self.assertAlmostEqual(quality["clock_error_s"] * 1e9, error, delta=2)
+        if error > SLOW_COMPARISON:
+            raise harness.LostProcessor(f"comparing the hosts' clocks took {2 * error / 1e6:.1f} ms")
+        self.assertEqual(quality["clock_violations_left"], 0)
+        self.compare_waits("shared", error + 1)
 
     def test_shared_and_local_openmpi(self):
         self.check("openmpi")
