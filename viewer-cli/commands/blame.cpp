@@ -140,7 +140,7 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
     out << ++number << ". " << screen.bold(name_of(experiment, names, suspect)) << "  "
         << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
-    std::string text = keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ';
+    std::string text = keep(more_work_phrase(facts)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
             time(suspect.excess_ns) + " above the mean, explains " + (limited ? "at most " : "") +
             time(suspect.explains_ns) + " of the waiting inside " +

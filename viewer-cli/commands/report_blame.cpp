@@ -118,7 +118,7 @@ double BlameParagraphs::lacked_processors(const Blamed& blamed) const {
 void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
   for (const Listed& each : here) {
     const database::Suspect& suspect = *each.facts.suspect;
-    const std::string work = more_work_phrase(each.facts.more_work, each.facts.only_here) + ' ';
+    const std::string work = more_work_phrase(each.facts) + ' ';
     const std::string doubt = confidence_phrase(experiment_, each.facts);
     out_.add({ReportParagraph::Tone::suspect,
               2,

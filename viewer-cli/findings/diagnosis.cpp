@@ -285,12 +285,16 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   facts.only_here = means.others <= 0 && means.culprits > 0;
   facts.more_work = more_than_others(means);
 
-  if (const std::optional<std::uint32_t> io = metric_named(experiment, "io");
-      io && means.culprits > means.all) {
-    const std::vector<std::uint64_t> in_io = figures.per_thread(suspect.scopes, *io, true);
-    const Means part = means_of(compared, suspect, {in_io.begin(), in_io.end()});
-    facts.excess_io_share = std::clamp((part.culprits - part.all) / (means.culprits - means.all), 0.0, 1.0);
-  }
+  // What of the culprits' excess a metric has.
+  const auto share_of_excess = [&](const char* name) -> std::optional<double> {
+    const std::optional<std::uint32_t> metric = metric_named(experiment, name);
+    if (!metric || means.culprits <= means.all) return std::nullopt;
+    const std::vector<std::uint64_t> values = figures.per_thread(suspect.scopes, *metric, true);
+    const Means part = means_of(compared, suspect, {values.begin(), values.end()});
+    return std::clamp((part.culprits - part.all) / (means.culprits - means.all), 0.0, 1.0);
+  };
+  facts.excess_io_share = share_of_excess("io");
+  facts.moves_data = share_of_excess("communication").value_or(0) > 0.5;
   if (!cpu) return facts;
   const Means outside = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *time));
   const Means on_cpu = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *cpu));
@@ -298,7 +302,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   if (const std::optional<WorkTime> usual = work_time(figures, suspect.role))
     facts.usual_cpu_share = usual->cpu_share();
   // Who lacks a processor takes longer for the same work.
-  if (lacks_processors(experiment) && on_cpu.others > 0) facts.more_work = more_than_others(on_cpu);
+  if (lacks_processors(experiment) && on_cpu.others > 0 && !facts.moves_data)
+    facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;
 }

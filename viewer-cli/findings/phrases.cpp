@@ -172,8 +172,10 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   return phrase;
 }
 
-std::string more_work_phrase(const std::optional<double>& more_work, bool only_here) {
-  if (only_here) return "works only on";
+std::string more_work_phrase(const SuspectFacts& facts) {
+  if (facts.moves_data) return "moves data for longer on";
+  if (facts.only_here) return "works only on";
+  const std::optional<double>& more_work = facts.more_work;
   if (!more_work) return "more work on";
   constexpr double kTwice = 1;
   constexpr double kAlmostOnly = 99;  // the others' work is a sample or two: no figure to state

@@ -5,7 +5,6 @@
 #include "views/frame.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,9 +32,9 @@ std::string suspect_phrase(const database::Contents& experiment, database::Conte
 inline constexpr const char* kBlameSharesWithoutStartUp =
     "Shares are of the waiting outside MPI_Init and MPI_Finalize.";
 
-/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`: how much
-/// more some threads work than the others.
-std::string more_work_phrase(const std::optional<double>& more_work, bool only_here);
+/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`, `moves data
+/// for longer on`: how much more a suspect's threads work than the others.
+std::string more_work_phrase(const SuspectFacts& facts);
 
 /// Whether all of these are main threads of ranks, so that a rank's number names one.
 bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations);

@@ -131,8 +131,9 @@ class VerdictWords {
     if (!facts) return ": some ranks do more than the others.";
     const database::Suspect& suspect = *facts->suspect;
     const std::string name = name_of(experiment_, suspect_names(experiment_, width_, unicode_), suspect);
-    const std::string more = more_work_phrase(facts->more_work, facts->only_here);
-    return (more.starts_with("works") ? ": " + name + ' ' : " in " + name + ": ") + more + ' ' +
+    const std::string more = more_work_phrase(*facts);
+    const bool verb = more.starts_with("works") || more.starts_with("moves");
+    return (verb ? ": " + name + ' ' : " in " + name + ": ") + more + ' ' +
            threads_phrase(experiment_, suspect.locations) + '.';
   }
 

@@ -46,8 +46,7 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
 std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) {
   const database::Suspect& suspect = *facts.suspect;
   const std::string doubt = confidence_phrase(workspace.experiment(), facts);
-  return keep(more_work_phrase(facts.more_work, facts.only_here)) + ' ' +
-         threads_phrase(workspace.experiment(), suspect.locations) +
+  return keep(more_work_phrase(facts)) + ' ' + threads_phrase(workspace.experiment(), suspect.locations) +
          role_suffix(workspace.experiment(), suspect.role) + ": " +
          keep(seconds_text(workspace, seconds_of(suspect.excess_ns))) + " above the mean. " +
          mending_phrase(facts, workspace.unicode()) + (doubt.empty() ? "" : " This is " + doubt + '.');

@@ -115,8 +115,7 @@ class StartPage {
       if (listed++ == kSuspectsListed) break;
       const SuspectFacts facts = examine(all, suspect);
       saved += seconds_of(suspect.save_balanced_ns);
-      const std::string who = more_work_phrase(facts.more_work, facts.only_here) + ' ' +
-                              threads_phrase(experiment_, suspect.locations);
+      const std::string who = more_work_phrase(facts) + ' ' + threads_phrase(experiment_, suspect.locations);
       const std::string name = "suspect " + name_of(experiment_, names_, suspect);
       const std::string worth = "explains " + time(charged.explains_s);
       const Target target = to_context(suspect.suspect, suspect.locations);

@@ -168,10 +168,18 @@ TEST_CASE("causes are as sure as their call path is dear, the machine quiet and 
 }
 
 TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {
-  CHECK(more_work_phrase(0.41, false) == "41 % more work on");
-  CHECK(more_work_phrase(3.9, false) == "4.9 times the others' work on");
-  CHECK(more_work_phrase(1527, false) == "works almost only on");
-  CHECK(more_work_phrase(1527, true) == "works only on");
+  const auto said = [](double more, bool only_here, bool moves_data) {
+    SuspectFacts facts;
+    facts.more_work = more;
+    facts.only_here = only_here;
+    facts.moves_data = moves_data;
+    return more_work_phrase(facts);
+  };
+  CHECK(said(0.41, false, false) == "41 % more work on");
+  CHECK(said(3.9, false, false) == "4.9 times the others' work on");
+  CHECK(said(1527, false, false) == "works almost only on");
+  CHECK(said(1527, true, false) == "works only on");
+  CHECK(said(0, false, true) == "moves data for longer on");
 }
 
 TEST_CASE("whose time it is, is said in few words") {
