@@ -70,6 +70,8 @@ class SingleCalls(harness.Workspace):
         there = self.status(terminal)
         self.assertEqual(there["rank"], waits["rank"])
         self.assertRegex(there["call"], "MPI_(Recv|Irecv|Mrecv|Probe)")
+        pointing = "▲" if there["rank"] == "1" else "▼"  # to who waited
+        self.assertTrue(any(pointing in line for line in terminal.capture().splitlines() if "message" not in line), terminal.capture())
         terminal.keys("0")  # the whole run again
         terminal.wait_for("Where each rank spent most of its time")
         terminal.keys("q")

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 namespace culprit::merge {
@@ -101,7 +100,8 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
 
 /// The latest that another thread did that may be what is waited for.
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
-  for (const Work& work : std::views::reverse(other.recent)) {
+  for (auto latest = other.recent.rbegin(); latest != other.recent.rend(); ++latest) {
+    const Work& work = *latest;
     if ((when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
     if (work.ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
     ContextId context = work.context;

@@ -140,6 +140,9 @@ Page explain_maps(int width) {
       page, "code",
       "The procedure or MPI call with most of the time. From near (+) each call is shown, read from the "
       "measurement beside the database: with whom it exchanged what, and for whom it waited; p goes there. "
+      "A line comes from who sent a message, or ended a wait, and points to who received it, or waited; "
+      "where "
+      "there are many, only those into the call under the cursor are drawn. "
       "The critical path is marked by columns of the map of the whole run.",
       width);
   return page;

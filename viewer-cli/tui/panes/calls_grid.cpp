@@ -80,6 +80,29 @@ std::optional<CallsGrid::Place> CallsGrid::waited_for(std::size_t row, std::size
   return Place{static_cast<std::size_t>(found - map_.rows.begin()), column_of(here->waited_until_ns)};
 }
 
+std::vector<CallsGrid::Line> CallsGrid::lines(const Part& rows, const Part& columns) const {
+  std::vector<Line> lines;
+  if (!has(rows, columns)) return lines;
+  std::map<std::int32_t, std::size_t> row_of;
+  for (std::size_t row = rows.first; row < rows.first + rows.count; ++row) row_of[rank(row)] = row;
+  const std::uint64_t begin = time_of(columns.first), end = time_of(columns.first + columns.count);
+  for (const auto& [receiver, row] : row_of) {
+    for (const Arrival& arrival : read_->arrivals[line_of_.at(receiver)]) {
+      const auto from = row_of.find(arrival.from);
+      if (arrival.ns < begin || arrival.ns >= end || from == row_of.end() || from->second == row) continue;
+      lines.push_back({from->second, row, column_of(arrival.ns)});
+    }
+  }
+  return lines;
+}
+
+TimeGrid::Part CallsGrid::around(std::size_t row, std::size_t column) const {
+  const Stretch* const here = stretch_at(row, column);
+  if (here == nullptr) return {column, 1};
+  const std::size_t first = column_of(here->begin_ns);
+  return {first, column_of(here->end_ns) + 1 - first};
+}
+
 std::size_t CallsGrid::beside(std::size_t row, std::size_t column, bool forward) const {
   const Stretch* const here = stretch_at(row, column);
   if (here == nullptr) return column;

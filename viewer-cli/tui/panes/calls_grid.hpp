@@ -28,6 +28,14 @@ class CallsGrid final : public TimeGrid {
     std::size_t row = 0, column = 0;
   };
   [[nodiscard]] std::optional<Place> waited_for(std::size_t row, std::size_t column) const;
+  /// A message, or what ended a wait: where it came from, and where it arrived.
+  struct Line {
+    std::size_t from_row = 0, row = 0, column = 0;
+  };
+  /// Those between two of these rows that arrived in these columns.
+  [[nodiscard]] std::vector<Line> lines(const Part& rows, const Part& columns) const;
+  /// The columns of what a rank did there, a call or code between calls.
+  [[nodiscard]] Part around(std::size_t row, std::size_t column) const;
   /// Where the next call, or code between calls, begins, or the one before; `column` where that is not known.
   [[nodiscard]] std::size_t beside(std::size_t row, std::size_t column, bool forward) const;
 

@@ -17,6 +17,7 @@ namespace {
 constexpr int kLabelWidth = 10;     // "invocation"
 constexpr int kTallest = 6;         // lines of a bar
 constexpr double kLeastApart = 14;  // columns between numbers on an axis
+constexpr std::size_t kCellsPerMessage = 4;
 /// Told apart without colours, too.
 constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
 constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
@@ -95,6 +96,9 @@ void TimePane::form_map(const Area& inside) {
   map_.cells = grid_->cells(map_.ranks, map_.segments, map_.lines, map_.wide);
   map_.critical.clear();
   if (!legend_.empty()) mark_critical();
+  map_.messages.clear();
+  if (near_ != nullptr && bar_height_ > 1) map_.messages = near_->lines(map_.ranks, map_.segments);
+  if (map_.messages.size() > map_.wide / kCellsPerMessage) map_.messages.clear();
 }
 
 /// Which cells the critical path goes through.
@@ -132,6 +136,36 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) {
       for (int row = bar.row; row < bar.row + bar.height; ++row) canvas.select(row, bar.column, 1);
     }
   }
+  draw_messages(canvas, inside);
+}
+
+/// All where they can be told apart, else those that arrived in what the cursor is on.
+void TimePane::draw_messages(Canvas& canvas, const Area& inside) const {
+  if (near_ == nullptr || bar_height_ == 1) return;
+  for (const CallsGrid::Line& line : map_.messages) draw_message(canvas, inside, line);
+  if (!map_.messages.empty()) return;
+  for (const CallsGrid::Line& line :
+       near_->lines(map_.ranks, near_->around(ranks_.cursor, segments_.cursor))) {
+    if (line.row == ranks_.cursor && line.column >= map_.segments.first &&
+        line.column < map_.segments.first + map_.segments.count)
+      draw_message(canvas, inside, line);
+  }
+}
+
+/// From the line between ranks that is next to the sender to the one next to the receiver.
+void TimePane::draw_message(Canvas& canvas, const Area& inside, const CallsGrid::Line& line) const {
+  const auto above = [&](std::size_t row) {
+    return inside.row + static_cast<int>(row - map_.ranks.first) * bar_height_ - 1;
+  };
+  const bool down = line.row > line.from_row;
+  const int begin = above(down ? line.from_row + 1 : line.from_row);
+  const int end = above(down ? line.row : line.row + 1);
+  const std::size_t at = line.column - map_.segments.first;
+  const auto column = inside.column + static_cast<int>(((at + 1) * map_.wide - 1) / map_.segments.count);
+  for (int row = std::min(begin, end); row <= std::max(begin, end); ++row)
+    canvas.put(row, column, workspace_.unicode() ? U'│' : U'|', Tone::strong);
+  const char32_t head = workspace_.unicode() ? (down ? U'▼' : U'▲') : (down ? U'v' : U'^');
+  canvas.put(end, column, head, Tone::strong);
 }
 
 char32_t TimePane::part_sign(int part) const {
@@ -141,10 +175,13 @@ char32_t TimePane::part_sign(int part) const {
 /// What the parts are, each name with as much room as the others leave it.
 void TimePane::draw_legend(Canvas& canvas, const Area& given) const {
   Area line = given;
-  const std::string critical = workspace_.unicode() ? "━ critical path" : "~ critical path";
+  const auto at_the_end = [&](const std::string& text, Tone tone) {
+    line.width -= static_cast<int>(columns(text)) + 2;
+    canvas.write(line.row, line.column + line.width + 2, text, tone, given.width);
+  };
   if (bar_height_ > 1) {
-    line.width -= static_cast<int>(columns(critical)) + 2;
-    canvas.write(line.row, line.column + line.width + 2, critical, Tone::hot, given.width);
+    at_the_end(workspace_.unicode() ? "━ critical path" : "~ critical path", Tone::hot);
+    if (near_ != nullptr) at_the_end(workspace_.unicode() ? "▼ message" : "v message", Tone::strong);
   }
   int column = line.column;
   for (std::size_t part = 0; part < legend_.size(); ++part) {

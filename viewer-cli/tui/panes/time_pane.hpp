@@ -55,6 +55,8 @@ class TimePane final : public Pane {
   void form_map(const Area& inside);
   void draw_map(Canvas& canvas, const Area& inside);
   void mark_critical();
+  void draw_messages(Canvas& canvas, const Area& inside) const;
+  void draw_message(Canvas& canvas, const Area& inside, const CallsGrid::Line& line) const;
   void draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const;
   [[nodiscard]] char32_t part_sign(int part) const;
   void draw_legend(Canvas& canvas, const Area& line) const;
@@ -68,7 +70,8 @@ class TimePane final : public Pane {
     TimeGrid::Part ranks, segments;
     std::size_t lines = 0, wide = 0;
     std::vector<std::uint64_t> cells;
-    std::vector<bool> critical;  ///< likewise; empty where bars are amounts
+    std::vector<bool> critical;             ///< likewise; empty where bars are amounts
+    std::vector<CallsGrid::Line> messages;  ///< of single calls, where there are not too many
   };
 
   Workspace& workspace_;

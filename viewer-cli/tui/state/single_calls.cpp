@@ -16,7 +16,7 @@ namespace {
 using measurement::trace::Operation;
 using measurement::trace::OperationKind;
 
-constexpr std::size_t kMostStretches = 400'000;  // a key has 50 ms to draw them
+constexpr std::size_t kMostKept = 400'000;  // a key has 50 ms to draw them
 constexpr std::chrono::milliseconds kPatience{5};
 
 bool is_receive(OperationKind kind) {
@@ -28,17 +28,19 @@ bool is_message(OperationKind kind) {
          kind == OperationKind::send_buffered;
 }
 
-/// A time line as stretches, one behind the other, within a part of the run.
+/// A time line as stretches, one behind the other, and what arrived there, within a part of the run.
 class Collector final : public merge::LineEvents {
  public:
-  Collector(merge::Replay& replay, std::size_t line, std::uint64_t origin_ns, const CallsWanted& wanted,
-            std::size_t most, std::vector<Stretch>& stretches)
+  /// Adds to `read` a line of at most `most` stretches and arrivals.
+  Collector(merge::Replay& replay, std::size_t line, std::uint64_t origin_ns, std::size_t most,
+            CallsRead& read)
       : replay_(replay),
         line_(line),
         origin_(origin_ns),
-        wanted_(wanted),
         most_(most),
-        stretches_(stretches) {}
+        wanted_(read.of),
+        stretches_(read.lines.emplace_back()),
+        arrivals_(read.arrivals.emplace_back()) {}
 
   /// Whether there were more than may be kept.
   [[nodiscard]] bool cut() const { return cut_; }
@@ -72,10 +74,12 @@ class Collector final : public merge::LineEvents {
       if (!is_receive(operation.kind)) add(operation);  // what arrives is known where it is complete
     }
   }
-  void complete_operations(std::uint64_t /*ns*/, const merge::LineCall& /*call*/,
+  void complete_operations(std::uint64_t ns, const merge::LineCall& /*call*/,
                            std::span<const Operation> operations) override {
     for (const Operation& operation : operations) {
-      if (is_receive(operation.kind) && !operation.cancelled) add(operation);
+      if (!is_receive(operation.kind) || operation.cancelled) continue;
+      add(operation);
+      arrive(ns, rank_of(operation));
     }
   }
 
@@ -85,15 +89,25 @@ class Collector final : public merge::LineEvents {
     const std::uint64_t now = ns > origin_ ? ns - origin_ : 0;
     const std::uint64_t begin = std::exchange(last_, std::max(now, last_));
     if (now <= begin || now <= wanted_.begin_ns || begin >= wanted_.end_ns) return;
-    if (stretches_.size() == most_) {
-      cut_ = true;
-      return;
-    }
+    if (is_full()) return;
     Stretch next = calls_.empty() ? Stretch{} : calls_.back();
     if (calls_.empty() && !scopes_.empty()) next.context = scopes_.back();
     next.begin_ns = begin;
     next.end_ns = now;
     stretches_.push_back(next);
+  }
+
+  /// Whether no more are kept.
+  bool is_full() {
+    const bool full = stretches_.size() + arrivals_.size() >= most_;
+    cut_ = cut_ || full;
+    return full;
+  }
+
+  void arrive(std::uint64_t ns, std::int32_t from) {
+    const std::uint64_t since = ns > origin_ ? ns - origin_ : 0;
+    if (from < 0 || since < wanted_.begin_ns || since >= wanted_.end_ns || is_full()) return;
+    arrivals_.push_back({since, from});
   }
 
   void add(const Operation& operation) {
@@ -117,21 +131,23 @@ class Collector final : public merge::LineEvents {
     return peer < ranks.size() ? ranks[peer] : -1;
   }
 
-  /// The call's own wait, if the last one was.
-  void add_wait(Stretch& stretch, const merge::LineCall& call) const {
+  /// The call's own wait, if the last one was. A message ends a late sender's.
+  void add_wait(Stretch& stretch, const merge::LineCall& call) {
     if (!wait_ || wait_->begin_ns < call.enter_ns || wait_->end_ns > call.exit_ns) return;
     stretch.pattern = wait_->pattern;
     stretch.waited_ns = wait_->end_ns - wait_->begin_ns;
     stretch.waited_until_ns = wait_->end_ns > origin_ ? wait_->end_ns - origin_ : 0;
     if (wait_->cause != database::kNone) stretch.waited_for = replay_.lines()[wait_->cause].rank;
+    if (wait_->pattern != database::WaitPattern::late_sender) arrive(wait_->end_ns, stretch.waited_for);
   }
 
   merge::Replay& replay_;
   std::size_t line_;
   std::uint64_t origin_;
-  const CallsWanted& wanted_;
   std::size_t most_;
+  const CallsWanted& wanted_;
   std::vector<Stretch>& stretches_;
+  std::vector<Arrival>& arrivals_;
   std::vector<database::ContextId> scopes_;
   std::vector<Stretch> calls_;  // each within the one before: a series of polls has others within
   std::optional<merge::LineWait> wait_;
@@ -187,7 +203,9 @@ bool SingleCalls::want(const CallsWanted& wanted) {
                         .of = {.ranks = wanted.ranks,
                                .begin_ns = wanted.begin_ns - std::min(beside, wanted.begin_ns),
                                .end_ns = wanted.end_ns + beside},
+
                         .lines = {},
+                        .arrivals = {},
                         .cut = false};
   }
   changed_.notify_all();
@@ -248,15 +266,14 @@ void SingleCalls::run(const views::Source& source, const std::string& database) 
 
 bool SingleCalls::read_lines(const RunLines& lines, CallsRead& read) const {
   const std::uint64_t origin = lines.experiment().trace().time_map.begin_ns;
-  std::size_t left = kMostStretches;
+  std::size_t left = kMostKept;
   for (const std::int32_t rank : read.of.ranks) {
     if (superseded()) return false;
-    std::vector<Stretch>& stretches = read.lines.emplace_back();
     const std::size_t line = line_of(lines.replay(), rank);
+    Collector collector(lines.replay(), line, origin, left, read);
     if (line == lines.replay().lines().size()) continue;
-    Collector collector(lines.replay(), line, origin, read.of, left, stretches);
     lines.run(line, collector);
-    left -= stretches.size();
+    left -= std::min(left, read.lines.back().size() + read.arrivals.back().size());
     read.cut = read.cut || collector.cut();
   }
   return true;

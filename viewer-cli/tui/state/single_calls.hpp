@@ -34,6 +34,12 @@ struct Stretch {
   std::int32_t waited_for = -1;  ///< the rank; -1: unknown
 };
 
+/// A message that a rank received, or the end of a wait; and from whom it came.
+struct Arrival {
+  std::uint64_t ns = 0;  ///< as times of stretches
+  std::int32_t from = -1;
+};
+
 /// The ranks and the time that are looked at.
 struct CallsWanted {
   std::vector<std::int32_t> ranks;
@@ -50,7 +56,8 @@ struct CallsRead {
   CallsWanted asked;  ///< what was wanted
   CallsWanted of;     ///< and what was read, which is as much again on both sides
   std::vector<std::vector<Stretch>> lines;
-  bool cut = false;  ///< there are more than are kept: lines lack some
+  std::vector<std::vector<Arrival>> arrivals;  ///< likewise, within `of`; those of known ranks
+  bool cut = false;                            ///< there are more than are kept: lines lack some
 
   /// Whether nothing is to be gained by reading `wanted`.
   [[nodiscard]] bool serves(const CallsWanted& wanted) const {
