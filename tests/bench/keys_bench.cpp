@@ -3,6 +3,8 @@
 // then the same for its comparison with a second one. CPU time of the browser's thread (others work on the
 // machine) and time on the wall, in milliseconds; the largest of all times that the key was pressed. A step
 // that only waits for another thread lasts some 5 ms. Exit status 1 if a key takes longer than it may.
+// keys_bench --calls DB: the same for the map of code of a run whose measurement lies beside the database,
+// down to single calls.
 
 #include "tui/browser.hpp"
 #include "tui/widgets/canvas.hpp"
@@ -217,17 +219,48 @@ void press_in_comparison(Keys& keys, Browser& browser, const std::string& other)
   });
 }
 
+/// In the middle of the run, from all ranks down to some calls of few.
+void press_in_calls(Keys& keys) {
+  const auto arrow = [&](const std::string& name, Key key, int times) {
+    for (int i = 0; i < times; ++i) keys.press(name, {key, 0, 0, 0, 0});
+  };
+  const auto beside = [](const std::string& what, const Stopwatch& since) {
+    std::printf("%s after %.1f s (beside the user)\n", what.c_str(), since.stop().wall_ms / 1e3);
+  };
+  keys.type("map of code: first", "7mcode\n");
+  arrow("map of code: move", Key::right, 90);
+  arrow("map of code: move", Key::page_down, 2);
+  keys.type("map of code: zoom", "++--");
+  const Stopwatch matching;
+  keys.type("map of code: zoom to single calls", "++++++++");
+  beside("single calls of all ranks that are seen", matching);
+  const Stopwatch reading;
+  arrow("single calls: move", Key::right, 20);
+  arrow("single calls: other ranks", Key::page_down, 3);
+  beside("and of others", reading);
+  for (int i = 0; i < 6; ++i) {
+    keys.type("single calls: zoom", "+");
+    arrow("single calls: move", Key::left, 5);
+  }
+  keys.type("single calls: whom it waited for", "pBp");
+  keys.type("single calls: zoom", "---");
+  keys.type("single calls: to the code, and back", "\nB");
+  keys.type("the whole run", "0");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool calls = argc == 3 && std::string_view(argv[1]) == "--calls";
   if (argc != 3) {
-    std::fputs("usage: keys_bench DB DB2\n", stderr);
+    std::fputs("usage: keys_bench DB DB2\n       keys_bench --calls DB\n", stderr);
     return 2;
   }
+  const char* const database = argv[calls ? 2 : 1];
   try {
     const Stopwatch start;
-    const views::DatabaseSource source(argv[1]);
-    Workspace workspace(source, argv[1], true);
+    const views::DatabaseSource source(database);
+    Workspace workspace(source, database, true);
     FindingsTask findings(source);
     Browser browser(workspace, findings);
     Keys keys(browser);
@@ -240,14 +273,18 @@ int main(int argc, char** argv) {
     const Stopwatch forming;
     findings.wait();
     std::printf("findings formed after another %.0f ms (beside the user)\n", forming.stop().wall_ms);
-    press_in_trees(keys);
-    press_beside_trees(keys);
-    press_in_findings(keys);
-    press_in_comparison(keys, browser, argv[2]);
+    if (calls) {
+      press_in_calls(keys);
+    } else {
+      press_in_trees(keys);
+      press_beside_trees(keys);
+      press_in_findings(keys);
+      press_in_comparison(keys, browser, argv[2]);
+    }
     fast = keys.print() && fast;
     return fast ? 0 : 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "keys_bench: %s: %s\n", argv[1], error.what());
+    std::fprintf(stderr, "keys_bench: %s: %s\n", database, error.what());
     return 1;
   }
 }

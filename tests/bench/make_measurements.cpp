@@ -1,12 +1,15 @@
 // Makes a measurement directory of any number of ranks and threads out of a real one, for benchmarks of
 // merging. Either the ranks take turns at copying the real trees, or (with a number of nodes) they have those
 // of a model: see model_tree.hpp. Every rank varies the samples and leaves out a few contexts, as real ranks
-// do; some ranks work more than others. Usage: make_measurements SOURCE TARGET RANKS [THREADS [NODES [DEPTH
-// [GROUPS]]]]
+// do; some ranks work more than others. With --calls, SOURCE is a traced run that is copied side by side and
+// repeated until each rank has made so many MPI calls (time_lines.hpp), and trees are left as they are.
+// Usage: make_measurements SOURCE TARGET RANKS [THREADS [NODES [DEPTH [GROUPS]]]] make_measurements --calls N
+// SOURCE TARGET RANKS
 #include "measurement/find.hpp"
 #include "measurement/live_layout.hpp"
 #include "measurement/sealed_writer.hpp"
 #include "model_tree.hpp"
+#include "time_lines.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -15,9 +18,12 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -79,10 +85,25 @@ Cell vary(const Cell& cell, double factor, Random& random) {
   return varied;
 }
 
+Cell repeat(const Cell& cell, std::uint64_t times) {
+  Cell repeated = cell;
+  for (std::uint64_t* const value : {&repeated.time_ns, &repeated.samples, &repeated.weight_sq,
+                                     &repeated.blocked, &repeated.cpu_ns, &repeated.marked_ns})
+    *value *= times;
+  return repeated;
+}
+
+/// Time lines to be written, too.
+struct Traced {
+  const bench::TimeLines* lines = nullptr;  ///< null: none
+  std::size_t repetitions = 1;
+};
+
 /// Writes one rank's file.
 class RankWriter {
  public:
-  RankWriter(const Measurement& source, std::uint32_t ranks) : source_(source), ranks_(ranks) {}
+  RankWriter(const Measurement& source, std::uint32_t ranks, const Traced& traced)
+      : source_(source), ranks_(ranks), traced_(traced) {}
 
   /// Returns 0 or an errno.
   int write(const std::string& path, std::size_t rank, const std::vector<const ThreadProfile*>& threads);
@@ -100,7 +121,12 @@ class RankWriter {
   void write_threads(SealedWriter& out, const std::vector<const ThreadProfile*>& threads,
                      const std::vector<Written>& written) const;
   void write_modules(SealedWriter& out) const;
-  void write_process(SealedWriter& out, std::size_t rank) const;
+  void write_units(SealedWriter& out, std::uint32_t thread, std::size_t nodes) const;
+  [[nodiscard]] measurement::ProcessInfo process_of(std::size_t rank) const;
+  static void write_process(SealedWriter& out, const measurement::ProcessInfo& process);
+  [[nodiscard]] std::uint64_t longer_ns() const {
+    return traced_.lines == nullptr ? 0 : traced_.lines->longer_ns(traced_.repetitions);
+  }
   static void text(SealedWriter& out, const std::string& text) { out.string(text.data(), text.size()); }
   [[nodiscard]] std::size_t further_events() const {
     return source_.process.events.size() - (source_.process.has_realtime ? 1 : 0);
@@ -108,6 +134,7 @@ class RankWriter {
 
   const Measurement& source_;
   std::uint32_t ranks_;
+  Traced traced_;
   std::vector<std::uint8_t> kept_, sampled_;  ///< per node of the thread that is being written
   std::vector<std::size_t> depth_;
   std::vector<std::uint64_t> last_offset_;
@@ -117,8 +144,10 @@ void RankWriter::choose(const ThreadProfile& thread, Random& random) {
   kept_.assign(thread.nodes.size(), 0);
   sampled_.assign(thread.nodes.size(), 0);
   for (auto id = thread.nodes.size(); id-- > 1;) {
-    sampled_[id] = thread.cell[id] != cct::kNoNode && random.share() >= kMissing ? 1 : 0;
+    const bool taken = traced_.lines != nullptr || random.share() >= kMissing;
+    sampled_[id] = thread.cell[id] != cct::kNoNode && taken ? 1 : 0;
     kept_[id] |= sampled_[id];
+    if (traced_.lines != nullptr) kept_[id] = 1;  // time lines name them
     kept_[thread.nodes[id].parent] |= kept_[id];
   }
   kept_[0] = 1;
@@ -170,7 +199,9 @@ RankWriter::Written RankWriter::write_tree(SealedWriter& out, const ThreadProfil
     ++written.nodes;
     if (!sampled) continue;
     ++written.cells;
-    const Cell cell = vary(thread.cells[thread.cell[id]], factor, random);
+    const Cell& known = thread.cells[thread.cell[id]];
+    const Cell cell =
+        traced_.lines != nullptr ? repeat(known, traced_.repetitions) : vary(known, factor, random);
     written.samples += cell.samples + cell.blocked;
     write_cell(out, cell);
     for (std::size_t e = 0; e < events; ++e) {
@@ -196,13 +227,13 @@ void RankWriter::write_threads(SealedWriter& out, const std::vector<const Thread
     out.varint(thread.start_routine.module == cct::kNoModule ? 0 : thread.start_routine.module + 1);
     out.varint(thread.start_routine.offset);
     out.varint(thread.start_ns);
-    out.varint(thread.end_ns);
+    out.varint(thread.end_ns + longer_ns());
     out.varint(written[t].samples);
     for (int i = 0; i < 5; ++i) out.varint(0);  // partial, its time, dropped, full, time in the handler
     out.varint(written[t].nodes);
     out.varint(written[t].cells);
     out.varint(1);
-    out.varint(thread.end_ns - thread.start_ns);
+    out.varint(thread.end_ns + longer_ns() - thread.start_ns);
     for (int i = 0; i < 3; ++i) out.varint(0);  // bridged, halvings, most of one thread
     out.end_record();
   }
@@ -228,21 +259,39 @@ void RankWriter::write_modules(SealedWriter& out) const {
   out.end_section();
 }
 
-void RankWriter::write_process(SealedWriter& out, std::size_t rank) const {
-  const measurement::ProcessInfo& process = source_.process;
+/// Time lines name nodes by their numbers.
+void RankWriter::write_units(SealedWriter& out, std::uint32_t thread, std::size_t nodes) const {
+  if (traced_.lines == nullptr) return;
+  out.begin_section(sealed::SectionType::units, thread);
+  for (std::size_t node = 0; node < nodes; ++node) out.zigzag(node == 0 ? 0 : 1);
+  out.end_section();
+}
+
+measurement::ProcessInfo RankWriter::process_of(std::size_t rank) const {
+  measurement::ProcessInfo process = source_.process;
+  process.pid = 10'000 + rank;
+  process.rank = static_cast<std::int32_t>(rank);
+  process.world_size = ranks_;
+  process.end_ns += longer_ns();
+  process.traced = traced_.lines != nullptr;
+  process.key = rank + 1;
+  return process;
+}
+
+void RankWriter::write_process(SealedWriter& out, const measurement::ProcessInfo& process) {
   out.begin_section(sealed::SectionType::process, 0);
   text(out, process.host);
-  out.varint(10'000 + rank);
+  out.varint(process.pid);
   out.byte(1);
-  out.zigzag(static_cast<std::int64_t>(rank));
-  out.varint(ranks_);
+  out.zigzag(*process.rank);
+  out.varint(process.world_size);
   for (const auto& field : {process.run_id, process.mpi, process.program, process.directory})
     text(out, field);
   out.varint(process.start_ns);
   out.varint(process.end_ns);
   out.zigzag(process.start_realtime_ns);
   out.byte(static_cast<unsigned>(measurement::EndReason::exit));
-  out.byte(process.has_realtime ? layout::kFlagRealtime : 0);
+  out.byte((process.has_realtime ? layout::kFlagRealtime : 0) | (process.traced ? layout::kFlagTraced : 0));
   out.varint(process.events.size());
   for (const measurement::EventInfo& event : process.events) {
     text(out, event.name);
@@ -252,6 +301,7 @@ void RankWriter::write_process(SealedWriter& out, std::size_t rank) const {
   out.varint(process.arguments.size());
   for (const std::string& argument : process.arguments) text(out, argument);
   for (int i = 0; i < 6; ++i) out.varint(0);  // notes, four kinds of loss, iterations
+  if (process.traced) out.varint(process.key);
   out.end_section();
 }
 
@@ -260,8 +310,9 @@ int RankWriter::write(const std::string& path, std::size_t rank,
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
   SealedWriter out;
-  constexpr std::uint32_t kOtherSections = 3;
-  int error = out.start(fd, static_cast<std::uint32_t>(threads.size()) + kOtherSections);
+  constexpr std::uint32_t kOtherSections = 3, kSectionsOfThread = 2;
+  const measurement::ProcessInfo process = process_of(rank);
+  int error = out.start(fd, kSectionsOfThread * static_cast<std::uint32_t>(threads.size()) + kOtherSections);
   if (error == 0) {
     Random random(rank + 1);
     const double factor = rank % kSlow == kSlow - 1 ? 1.5 : 1;
@@ -270,13 +321,16 @@ int RankWriter::write(const std::string& path, std::size_t rank,
       out.begin_section(sealed::SectionType::tree, t);
       written.push_back(write_tree(out, *threads[t], factor, random));
       out.end_section();
+      write_units(out, t, written.back().nodes);
     }
     write_threads(out, threads, written);
     write_modules(out);
-    write_process(out, rank);
+    write_process(out, process);
     error = out.finish();
   }
   if (::close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && traced_.lines != nullptr)
+    traced_.lines->write(measurement::trace::trace_path(path), process, ranks_, traced_.repetitions);
   return error;
 }
 
@@ -285,6 +339,7 @@ struct Request {
   std::size_t ranks = 0, threads = 1;
   bench::ModelShape shape;  ///< nodes 0: copies
   std::size_t groups = 16;
+  std::size_t calls = 0;  ///< of each rank's time line; 0: without
 };
 
 /// The trees that ranks take in turns: [rank modulo size][thread].
@@ -307,8 +362,8 @@ std::vector<Template> make_templates(const Request& request, const std::vector<M
   return templates;
 }
 
-void make(const Request& request, const std::vector<Template>& templates, std::size_t begin,
-          std::size_t step) {
+void make(const Request& request, const std::vector<Template>& templates, const Traced& traced,
+          std::size_t begin, std::size_t step) {
   for (std::size_t rank = begin; rank < request.ranks; rank += step) {
     const Template& made = templates[rank % templates.size()];
     std::vector<const ThreadProfile*> threads;
@@ -316,13 +371,13 @@ void make(const Request& request, const std::vector<Template>& templates, std::s
     char name[64];
     std::snprintf(name, sizeof name, "%02x/rank-%07zu-made.culprit", static_cast<unsigned>(rank % 256), rank);
     const std::string path = (request.target / name).string();
-    RankWriter writer(*made.source, static_cast<std::uint32_t>(request.ranks));
+    RankWriter writer(*made.source, static_cast<std::uint32_t>(request.ranks), traced);
     if (const int error = writer.write(path, rank, threads); error != 0)
       throw std::system_error(error, std::generic_category(), path);
   }
 }
 
-void make_all(const Request& request, const std::vector<Template>& templates) {
+void make_all(const Request& request, const std::vector<Template>& templates, const Traced& traced) {
   const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::exception_ptr> failures(workers);
   {
@@ -330,7 +385,7 @@ void make_all(const Request& request, const std::vector<Template>& templates) {
     for (std::size_t w = 0; w < workers; ++w) {
       running.emplace_back([&, w] {
         try {
-          make(request, templates, w, workers);
+          make(request, templates, traced, w, workers);
         } catch (...) {
           failures[w] = std::current_exception();
         }
@@ -366,15 +421,40 @@ bool number(const char* text, std::size_t& value) {
 }
 
 bool parse(int argc, char** argv, Request& request) {
-  if (argc < 4 || argc > 8) return false;
-  request.source = argv[1];
-  request.target = argv[2];
+  const bool traced = argc > 2 && std::strcmp(argv[1], "--calls") == 0;
+  if (traced && !number(argv[2], request.calls)) return false;
+  const int first = traced ? 3 : 1;  // of the arguments
+  if (argc < first + 3 || argc > first + (traced ? 3 : 7)) return false;
+  request.source = argv[first];
+  request.target = argv[first + 1];
   std::size_t* const fields[] = {&request.ranks, &request.threads, &request.shape.nodes, &request.shape.depth,
                                  &request.groups};
-  for (int i = 3; i < argc; ++i) {
-    if (!number(argv[i], *fields[i - 3])) return false;
+  for (int i = first + 2; i < argc; ++i) {
+    if (!number(argv[i], *fields[i - first - 2])) return false;
   }
   return true;
+}
+
+struct Sources {
+  std::vector<Measurement> measurements;
+  std::vector<std::filesystem::path> paths;
+};
+
+/// By rank.
+Sources read_sources(const std::filesystem::path& directory) {
+  std::map<std::int32_t, std::pair<Measurement, std::filesystem::path>> found;
+  measurement::for_each_measurement(directory, [&](const std::filesystem::path& path) {
+    Measurement read = measurement::Reader().read(path);
+    const auto number = static_cast<std::int32_t>(found.size());
+    found[read.process.rank.value_or(number)] = {std::move(read), path};
+  });
+  if (found.empty()) throw std::runtime_error(directory.string() + ": holds no measurement");
+  Sources sources;
+  for (auto& [rank, one] : found) {
+    sources.measurements.push_back(std::move(one.first));
+    sources.paths.push_back(std::move(one.second));
+  }
+  return sources;
 }
 
 }  // namespace
@@ -382,15 +462,13 @@ bool parse(int argc, char** argv, Request& request) {
 int main(int argc, char** argv) {
   Request request;
   if (!parse(argc, argv, request)) {
-    std::fprintf(stderr, "usage: make_measurements SOURCE TARGET RANKS [THREADS [NODES [DEPTH [GROUPS]]]]\n");
+    std::fprintf(stderr,
+                 "usage: make_measurements SOURCE TARGET RANKS [THREADS [NODES [DEPTH [GROUPS]]]]\n"
+                 "       make_measurements --calls N SOURCE TARGET RANKS\n");
     return 2;
   }
   try {
-    std::vector<Measurement> sources;
-    measurement::for_each_measurement(request.source, [&](const std::filesystem::path& path) {
-      sources.push_back(measurement::Reader().read(path));
-    });
-    if (sources.empty()) throw std::runtime_error(request.source.string() + ": holds no measurement");
+    const Sources sources = read_sources(request.source);
     for (unsigned shard = 0; shard < 256; ++shard) {
       char name[4];
       std::snprintf(name, sizeof name, "%02x", shard);
@@ -398,8 +476,12 @@ int main(int argc, char** argv) {
     }
     std::filesystem::copy_file(request.source / "culprit.run", request.target / "culprit.run",
                                std::filesystem::copy_options::overwrite_existing);
-    const std::vector<Template> templates = make_templates(request, sources);
-    make_all(request, templates);
+    std::unique_ptr<const bench::TimeLines> lines;
+    if (request.calls != 0) lines = std::make_unique<bench::TimeLines>(sources.measurements, sources.paths);
+    const Traced traced{.lines = lines.get(),
+                        .repetitions = lines == nullptr ? 1 : lines->repetitions(request.calls)};
+    const std::vector<Template> templates = make_templates(request, sources.measurements);
+    make_all(request, templates, traced);
     tell(request, templates);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_measurements: %s\n", error.what());

@@ -4,8 +4,8 @@
 
 Wall-clock figures are medians of interleaved runs; every run's figure goes into BUILD/bench/*.json.
 Environment: CULPRIT_BENCH_RUNS (default 7), CULPRIT_BENCH_PAIRS (trace: default 15; many-threads: 3), CULPRIT_BENCH_SECONDS
-(many-threads; default 30), CULPRIT_BENCH_LARGE (default
-1000000x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000, cold: 6000), CULPRIT_BENCH_EVENTS (waits: of the largest run, default
+(many-threads; default 30), CULPRIT_BENCH_LARGE (default 1000000x100000), CULPRIT_BENCH_CALLS (keys, ranks and calls of each; default
+1024x100000), CULPRIT_BENCH_PROFILES (default 3072; scale: 100000, cold: 6000), CULPRIT_BENCH_EVENTS (waits: of the largest run, default
 100000000).
 """
 
@@ -628,12 +628,28 @@ class Bench:
         print("compared with:", self.time([generator, other, contexts * 19 // 20, ranks // 5])[2].stdout.strip())
         self.into_page_cache(large)
         self.into_page_cache(other)
-        done = subprocess.run([self.build / "tests" / "bench" / "bench_keys", large, other], stdout=subprocess.PIPE, text=True)
-        print(done.stdout, end="")
+        self.press(large, other)
         large.unlink()
         other.unlink()
+        self.keys_on_single_calls()
+
+    def press(self, *arguments):
+        done = subprocess.run([self.build / "tests" / "bench" / "bench_keys", *arguments], stdout=subprocess.PIPE, text=True)
+        print(done.stdout, end="")
         if done.returncode != 0:
             sys.exit("bench: keys: something took too long")
+
+    def keys_on_single_calls(self):
+        """LAMMPS on 4 ranks, copied and repeated for 1 024 ranks with 100 000 MPI calls each: 2 GB of time lines."""
+        ranks, calls = os.environ.get("CULPRIT_BENCH_CALLS", "1024x100000").split("x")
+        source, made = self.fresh("calls.source"), self.fresh("calls")
+        lammps = ["lmp", "-in", APPS / "melt.in", "-log", "none", "-screen", "none"]
+        self.time(["mpirun.openmpi", "--oversubscribe", "-n", "4", self.hpcrun, "-q", "--trace", "-o", source, *lammps])
+        print("single calls:", self.time([self.generator, "--calls", calls, source, made, ranks])[2].stdout.strip())
+        wall = self.time([self.prof_mpi, "-q", "--force", made])[0]
+        print(f"merged in {wall:.0f} s")
+        self.press("--calls", made.with_name("calls.db"))
+        shutil.rmtree(made)
 
     # -- one-sided --------------------------------------------------------------------------------------------------
 
