@@ -62,14 +62,16 @@ class TimeLines {
              ", caused " + out_.share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) +
              " of " + out_.time(seconds_of(sum)) + " of waiting.";
     }
-    const database::Cause& first = causes.front();
-    return ' ' + out_.capital(out_.scope(first.scope.context, true, out_.width() / 3)) + " on " +
-           location_label(experiment_, first.location) + " caused " +
-           out_.share(static_cast<double>(first.cost_ns()) / static_cast<double>(sum)) + " of " +
+    const CostlyCode code = costliest_code(causes);
+    const bool several = code.who.parts().size() > 1;
+    return ' ' + out_.capital(out_.scope(code.scope.context, true, out_.width() / 3)) + " on " +
+           thread_times_phrase(experiment_, code.who, "on", out_.unicode()) + (several ? "," : "") +
+           " caused " + out_.share(static_cast<double>(code.cost_ns) / static_cast<double>(sum)) + " of " +
            out_.time(seconds_of(sum)) + " of waiting" +
-           (first.long_term_ns > 0 ? ", " + out_.time(seconds_of(first.long_term_ns)) + " of it indirectly."
-                                   : ".");
+           (code.long_term_ns > 0 ? ", " + out_.time(seconds_of(code.long_term_ns)) + " of it indirectly."
+                                  : ".");
   }
+
   [[nodiscard]] std::string critical() const {
     if (!are_ranks_comparable(experiment_))
       return "";  // it leads over ranks that were not measured, or has no choice

@@ -45,11 +45,8 @@ bool one_scope_has_half(const database::Contents& experiment, std::uint64_t whol
   });
 }
 
-ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
-  ThreadTimes all;
-  for (const Cause& cause : experiment.trace().causes) {
-    if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cause.cost_ns());
-  }
+/// Those with a notable part of it.
+ThreadTimes notable(ThreadTimes all) {
   all.add_up();
   ThreadTimes most;
   const double least = kNotableShare * static_cast<double>(all.largest().ns);
@@ -57,6 +54,14 @@ ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
     if (static_cast<double>(part.ns) >= least) most.add(part.location, part.ns);
   }
   return most;
+}
+
+ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
+  ThreadTimes all;
+  for (const Cause& cause : experiment.trace().causes) {
+    if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cause.cost_ns());
+  }
+  return notable(std::move(all));
 }
 
 }  // namespace
@@ -81,9 +86,24 @@ std::string common_cause_phrase(const database::Contents& experiment, const Comm
          thread_times_phrase(experiment, cause.who, "on", unicode);
 }
 
+CostlyCode costliest_code(std::span<const Cause> causes) {
+  std::map<database::TimedScope, CostlyCode> all;
+  for (const Cause& cause : causes) {
+    CostlyCode& code = all[cause.scope];
+    code.scope = cause.scope;
+    code.cost_ns += cause.cost_ns();
+    code.long_term_ns += cause.long_term_ns;
+    code.who.add(cause.location, cause.cost_ns());
+  }
+  const auto costliest =
+      std::ranges::max_element(all, {}, [](const auto& one) { return one.second.cost_ns; });
+  CostlyCode code = std::move(costliest->second);
+  code.who = notable(std::move(code.who));
+  return code;
+}
+
 namespace {
 
-using database::Cause;
 using database::Confidence;
 
 /// Of the time of all ranks: of causes that cost as much the first was right in each of the scored programs.

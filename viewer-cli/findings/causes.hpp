@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace culprit::viewer {
@@ -26,6 +27,16 @@ std::optional<CommonCause> common_cause(const database::Contents& experiment);
 /// `Foam::Rosenbrock34::solve and what it calls, on rank 1`.
 std::string common_cause_phrase(const database::Contents& experiment, const CommonCause& cause,
                                 std::size_t width, bool unicode);
+
+/// Code that makes others wait, on all threads together.
+struct CostlyCode {
+  database::TimedScope scope;
+  ThreadTimes who;  ///< what it costs others, by thread; without those with little of it
+  std::uint64_t cost_ns = 0, long_term_ns = 0;
+};
+
+/// Of causes by scope the one that costs most over all threads; there are causes.
+CostlyCode costliest_code(std::span<const database::Cause> causes);
 
 /// How sure causes are (docs/blame.md, "How sure"): by what their call path cost all that waited for it, of
 /// the run, and by what is known of the machine. The thresholds follow from the scored figures

@@ -11,6 +11,26 @@ namespace {
 /// Stands for a space that must not become a line break; occurs in no text of ours.
 constexpr char kKept = '\x1f';
 
+bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+
+/// Whether the space there groups the digits of a number, as grouped() does: `3 072`.
+bool groups_digits(std::string_view text, std::size_t space) {
+  constexpr std::size_t kDigits = 3;
+  const std::string_view behind = text.substr(space + 1);
+  const std::size_t digits =
+      static_cast<std::size_t>(std::ranges::find_if_not(behind, is_digit) - behind.begin());
+  return space > 0 && is_digit(text[space - 1]) && digits == kDigits;
+}
+
+/// Where the first word ends.
+std::size_t end_of_word(std::string_view text) {
+  std::size_t space = text.find(' ');
+  while (space != std::string_view::npos && groups_digits(text, space)) space = text.find(' ', space + 1);
+  return space;
+}
+
 }  // namespace
 
 std::string keep(std::string_view text) {
@@ -27,7 +47,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent, s
     const std::size_t begin = text.find_first_not_of(' ');
     if (begin == std::string_view::npos) break;
     text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find(' '));
+    const std::string_view word = text.substr(0, end_of_word(text));
     text.remove_prefix(word.size());
     const std::size_t length = columns(word);
     if (first_word) {

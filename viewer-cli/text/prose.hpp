@@ -8,7 +8,7 @@
 namespace culprit::viewer {
 
 /// Wraps words at `width` columns; the text begins in column `first`, further lines with `indent` spaces.
-/// Within a word, keep() spaces do not break.
+/// Neither keep() spaces nor those that group digits break.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0, std::size_t first = 0);
 
 /// Text whose spaces wrap() must not break at: numbers with their units, names.

@@ -157,11 +157,11 @@ class StartPage {
       const std::vector<std::uint32_t> who = common.who.locations();
       link("made others wait most: " + scope(common.context) + " on " + threads_phrase(experiment_, who),
            time(seconds_of(common.who.sum())), to_context(common.context, who), 0);
-    } else if (!findings_.causes_of_user.empty()) {
-      const database::Cause& first = findings_.causes_of_user.front();
-      link("made others wait most: " + scope(first.scope.context) + " on " +
-               threads_phrase(experiment_, std::span(&first.location, 1)),
-           time(seconds_of(first.cost_ns())), to_context(first.scope.context, {first.location}), 0);
+    } else if (findings_.costliest_code) {
+      const CostlyCode& code = *findings_.costliest_code;
+      const std::vector<std::uint32_t> who = code.who.locations();
+      link("made others wait most: " + scope(code.scope.context) + " on " + threads_phrase(experiment_, who),
+           time(seconds_of(code.cost_ns)), to_context(code.scope.context, who), 0);
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {

@@ -2,6 +2,7 @@
 // said whose it is.
 #include "commands/list.hpp"
 
+#include "findings/causes.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
@@ -165,6 +166,20 @@ TEST_CASE("causes are as sure as their call path is dear, the machine quiet and 
   solver.sample.build().machine.suspects = {{.processors = 2, .locations = {0, 1}}};
   CHECK(judged() == std::vector<std::string>{"likely a quiet machine", "likely a quiet machine",
                                              "hint faster sampling", "likely a quiet machine"});
+}
+
+TEST_CASE("code is as costly as it is on all ranks together") {
+  const database::TimedScope even{.context = 5}, single{.context = 7};
+  const std::vector<database::Cause> causes{
+      {.location = 2, .scope = single, .short_term_ns = 400},
+      {.location = 1, .scope = even, .short_term_ns = 200, .long_term_ns = 100},
+      {.location = 0, .scope = even, .short_term_ns = 300},
+      {.location = 3, .scope = even, .short_term_ns = 3}};
+  const CostlyCode code = costliest_code(causes);
+  CHECK(code.scope == even);
+  CHECK(code.cost_ns == 603);
+  CHECK(code.long_term_ns == 100);
+  CHECK(code.who.locations() == std::vector<std::uint32_t>{0, 1});
 }
 
 TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {

@@ -128,6 +128,8 @@ TEST_CASE("Prose is wrapped between words, never within a quantity") {
   CHECK(wrap("one two three", 7) == "one two\nthree");
   CHECK(wrap("one two three", 7, 2) == "one two\n  three");
   CHECK(wrap("saves " + keep("1 720 s") + " here", 12) == "saves\n1 720 s here");
+  CHECK(wrap("made 3 072 ranks wait", 9) == "made\n3 072\nranks\nwait");
+  CHECK(wrap("rank 3 4096", 8) == "rank 3\n4096");
   CHECK(wrap("two three", 9, 2, 4) == "two\n  three");
   CHECK(wrap("", 10).empty());
   CHECK(wrap("unbreakablylongword", 5) == "unbreakablylongword");
