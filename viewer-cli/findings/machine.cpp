@@ -197,7 +197,10 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
 
 std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
   const bool mpi = has_ranks(experiment);
-  return "The machine is the first suspect: threads were ready to run, without a processor, for " +
+  const std::string crowded = crowded_hosts_phrase(experiment);
+  return "The machine is the first suspect: " +
+         (crowded.empty() ? "threads were ready to run, without a processor, for "
+                          : crowded + ". Threads were ready to run, without one, for ") +
          keep(duration(seconds, unicode)) + ", most of it in " + (mpi ? "MPI calls and waits" : "waits") +
          ": others that wait, or other programs, used them. " +
          (mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"

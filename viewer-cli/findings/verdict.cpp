@@ -121,7 +121,9 @@ class VerdictWords {
     double lacked_s = who.empty() ? losses_.runnable_s : 0;
     for (const database::ScheduledThread& thread : experiment_.machine().threads)
       if (std::ranges::binary_search(who, thread.location)) lacked_s += runnable_s(thread);
-    return (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
+    const std::string crowded = who.empty() ? crowded_hosts_phrase(experiment_) : std::string{};
+    return crowded + (crowded.empty() ? "" : "; ") +
+           (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
            (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " +
            share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s)) + " of the time.";
   }

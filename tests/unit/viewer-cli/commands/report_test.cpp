@@ -2,6 +2,7 @@
 #include "commands/report_parts.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/machine.hpp"
+#include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
@@ -540,6 +541,24 @@ TEST_CASE("The machine is named before any code") {
       nlohmann::json::parse(run(waiting.sample, {"report", "--format", "json"}))["machine"];
   CHECK(machine == nlohmann::json::parse(R"([{"kind": "slow", "hosts": ["node1"], "ranks": [0, 1, 2, 3],
     "explains_s": 5.0, "lost_s": 6.0, "processors": 0, "by_others": false}])"));
+}
+
+TEST_CASE("Ranks that are more than their host's processors are counted") {
+  const auto have = [](std::uint32_t online, std::uint16_t bound) {
+    SimpleSample run(4, 4, 1, true);
+    std::vector<database::ScheduledThread>& threads = run.sample.build().machine.threads;
+    threads.clear();
+    for (std::uint32_t location = 0; location < 4; ++location) {
+      threads.push_back({.location = location, .online = online});
+      for (std::uint16_t processor = 0; processor < bound; ++processor)
+        threads.back().processors.add(processor);
+    }
+    return unwrapped(crowded_hosts_phrase(run.sample.experiment()));
+  };
+  CHECK(have(2, 0) == "ranks 0-3 share 2 processors on host node1");
+  CHECK(have(8, 3) == "ranks 0-3 share 3 processors on host node1");
+  CHECK(have(4, 0).empty());
+  CHECK(have(0, 0).empty());
 }
 
 TEST_CASE("Sleep and preemption are distinguished where the kernel counted") {
