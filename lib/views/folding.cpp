@@ -1,6 +1,6 @@
 // Folds rows of the calling context tree (docs/algorithms.md 4): recursion, the insides of the C++ standard
-// library, loops without a place, and what no sample met. Cost: all nodes that a row stands for and their
-// children; procedures with very much below them are not folded.
+// library and of Python's interpreter, loops without a place, and what no sample met. Cost: all nodes that a
+// row stands for and their children; procedures with very much below them are not folded.
 #include "views/folding.hpp"
 
 #include "views/frame.hpp"
@@ -19,6 +19,11 @@ using database::kNone;
 
 constexpr NodeId kLargestFolded =
     200'000;  // nodes below a procedure: to look at them takes some milliseconds
+
+/// `python3`, `python3.11`, `libpython3.11.so.1.0`.
+bool is_interpreter(std::string_view module) {
+  return module == "python3" || module.starts_with("python3.") || module.starts_with("libpython3");
+}
 
 bool lies_in_procedure(ContextKind kind) {
   return kind == ContextKind::loop || kind == ContextKind::call || kind == ContextKind::statement;
@@ -249,7 +254,7 @@ bool is_library(const Frame& frame) {
   if (frame.kind == ContextKind::inlined) return false;  // its file is the caller's
   if (frame.file.find("/include/c++/") != std::string_view::npos) return true;
   const std::string_view module = base_name(frame.module);
-  return module.starts_with("libstdc++.so") || module.starts_with("libc++.so");
+  return module.starts_with("libstdc++.so") || module.starts_with("libc++.so") || is_interpreter(module);
 }
 
 std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOver& passed_over,

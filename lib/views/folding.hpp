@@ -8,8 +8,9 @@
 // Rows that stand for several nodes of the calling context tree, or of callers, so that the user's own code
 // fits a screen:
 // - a procedure that calls itself, directly or from its loops: what its calls do is added up level by level;
-// - the insides of the C++ standard library: the frame that was called stands for all that it calls, up to
-//   code that is not the library's;
+// - the insides of the C++ standard library, and of Python's interpreter: the frame that was called stands
+// for
+//   all that it calls, up to code that is not theirs;
 // - loops without a known place, directly inside each other, as stripped programs have them by the dozen;
 // - rows below the same one that no sample met.
 // To find the nodes of a row is to look at each of them and at its children. Procedures with very much below
@@ -18,7 +19,7 @@
 // opened, since a view of callers makes each level anew.
 namespace culprit::views {
 
-/// Whether a frame is the C++ standard library's: by its file, its load module, or its name.
+/// Whether a frame is the C++ standard library's or CPython's: by its file, its load module, or its name.
 bool is_library(const Frame& frame);
 
 /// The rows below one, or in the place of `nodes`, folded as `passed_over` asks. Counts what it passes over.

@@ -8,12 +8,12 @@
 namespace culprit::merge {
 namespace {
 
-constexpr std::array<std::string_view, 27> kPatterns = {
+constexpr std::array<std::string_view, 30> kPatterns = {
     "[vdso]",        "ld-linux*.so*", "ld-musl*.so*",   "ld-2*.so",      "libc.so*",        "libc-2*.so",
     "libm.so*",      "libm-2*.so",    "libmvec.so*",    "libmvec-2*.so", "libpthread*.so*", "librt.so*",
     "libdl.so*",     "libgcc_s.so*",  "libstdc++.so*",  "libc++.so*",    "libc++abi.so*",   "libgfortran.so*",
     "libflang*.so*", "libgomp.so*",   "libomp.so*",     "libiomp5.so*",  "libquadmath.so*", "libimf.so*",
-    "libsvml.so*",   "libintlc.so*",  "libifcore*.so*",
+    "libsvml.so*",   "libintlc.so*",  "libifcore*.so*", "python3",       "python3.*",       "libpython3*.so*",
 };
 
 }  // namespace

@@ -202,6 +202,10 @@ TEST_CASE("The library is known by names with or without a return type, and not 
   CHECK(is_library({"void std::sort<int*>(int*)", "", 0, "", ContextKind::procedure}));
   CHECK(is_library({"__gnu_cxx::it<int> std::f<int>(int)", "", 0, "", ContextKind::procedure}));
   CHECK(is_library({"operator new(unsigned long)", "", 0, "/lib/libstdc++.so.6", ContextKind::procedure}));
+  CHECK(is_library({"PyObject_Call", "", 0, "/usr/bin/python3.11", ContextKind::procedure}));
+  CHECK(is_library({"PyObject_Call", "", 0, "/lib/libpython3.13.so.1.0", ContextKind::procedure}));
+  CHECK_FALSE(is_library({"Grid.step", "grid.py", 1, "<python>", ContextKind::procedure}));
+  CHECK_FALSE(is_library({"add", "", 0, "/lib/python3/umath.cpython-311.so", ContextKind::procedure}));
   CHECK_FALSE(is_library({"less", "/usr/include/c++/12/algo.h", 1, "", ContextKind::inlined}));
   CHECK_FALSE(is_library({"take(std::vector<int>&)", "a.cpp", 1, "", ContextKind::procedure}));
   CHECK_FALSE(is_library({"std_like(int)", "a.cpp", 1, "", ContextKind::procedure}));

@@ -197,7 +197,7 @@ constexpr std::array kLines = {
     Line{"d", "define a metric: CPI=$PAPI_TOT_CYC/$PAPI_TOT_INS"},
     Line{"f  &  F4", "filter: only paths through what matches"},
     Line{"t", "hide branches below a share"},
-    Line{"u", "unfold recursion and the insides of std::"},
+    Line{"u", "unfold recursion, the insides of std:: and Python"},
     Line{"o", "source lines, inside of waits, start-up frames"},
     Line{"R  T", "only some ranks, only some threads"},
     Line{"m", "mark nodes, to see them together over ranks"},
