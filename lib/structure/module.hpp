@@ -40,7 +40,7 @@ class Module {
   [[nodiscard]] const std::string& build_id() const { return build_id_; }
   [[nodiscard]] bool is_x86_64() const { return machine_ == EM_X86_64; }
   [[nodiscard]] bool is_aarch64() const { return machine_ == EM_AARCH64; }
-  /// The file's name without its directory.
+  /// The file's name without its directory, and without what Python adds to those of its extensions.
   [[nodiscard]] const std::string& name() const { return name_; }
 
   /// The debug information of the module or of its debug file; null where there is none. `bias` is subtracted

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
+#include <unistd.h>
 
 namespace stripped_test {
 
@@ -38,6 +39,16 @@ TEST_CASE("internal functions of a stripped library are not taken for the export
   CHECK(procedure_at(stripped, symbol_value(whole, "first") + 1).name == "first");
   CHECK(procedure_at(stripped, symbol_value(whole, "second") + 1).name == "second");
   CHECK(procedure_at(stripped, symbol_value(whole, "chosen") + 1).name == "chosen");
+}
+
+TEST_CASE("Python's extensions are named without what they were built for") {
+  const auto directory = std::filesystem::temp_directory_path() / ("culprit-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(directory);
+  const auto extension = directory / "gaps.cpython-311-x86_64-linux-gnu.so";
+  std::filesystem::copy_file(program("libgaps-stripped.so"), extension);
+  CHECK(procedure_at(extension, symbol_value(program("libgaps.so"), "hidden") + 4)
+            .name.starts_with("gaps.so@0x"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("of several names the one for the user is chosen") {
