@@ -2,7 +2,7 @@
 // each key costs: the event, the screen after it, and the longest step of what goes on in the background;
 // then the same for its comparison with a second one. CPU time of the browser's thread (others work on the
 // machine) and time on the wall, in milliseconds; the largest of all times that the key was pressed. A step
-// that only waits for another thread lasts some 5 ms. Exit status 1 if a key takes longer than it may.
+// that only waits for another thread lasts some 20 ms. Exit status 1 if a key takes longer than it may.
 // keys_bench --calls DB: the same for the map of code of a run whose measurement lies beside the database,
 // down to single calls.
 

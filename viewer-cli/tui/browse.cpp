@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kIdleMilliseconds = 250;  // how soon a signal that ends us is noticed
 constexpr int kForFindings = 20;        // while the findings are being formed
+
 void define_remembered(Workspace& workspace) {
   const std::vector<std::string> shown = workspace.column_names();
   for (const std::string& definition : load_derived_metrics(workspace.database())) {
@@ -39,7 +40,7 @@ void paint(Terminal& terminal, Browser& browser) {
 
 /// Draws again only after something happened: an event, a step of what takes long, another size.
 void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, const views::Source& source) {
-  bool more = true;
+  bool working = true, changed = true;
   int height = 0;
   int width = 0;
   while (!browser.finished() && ended_by() == 0) {
@@ -49,24 +50,28 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
                                     "databases by renaming)");
     if (take_resumed()) {
       terminal.resume();
-      more = true;
+      changed = true;
     }
-    if (more || height != terminal.height() || width != terminal.width()) paint(terminal, browser);
+    if (changed || height != terminal.height() || width != terminal.width()) paint(terminal, browser);
     height = terminal.height();
     width = terminal.width();
     const bool forming = findings.ready() == nullptr;
-    const std::optional<Event> event = terminal.next(more ? 0 : forming ? kForFindings : kIdleMilliseconds);
+    const std::optional<Event> event = terminal.next(working   ? 0
+                                                     : forming ? kForFindings
+                                                               : kIdleMilliseconds);
     if (!event) {
-      more = browser.work() || forming;
-    } else if (event->is(control('l'))) {
-      terminal.forget();
-      more = true;
-    } else {
-      browser.handle(*event);
-      if (const auto text = browser.take_copied(); text && !terminal.copy(*text))
-        browser.notify("This terminal may not take copies (OSC 52): " + *text);
-      more = true;
+      working = browser.work();
+      changed = working || forming;
+      continue;
     }
+    working = changed = true;
+    if (event->is(control('l'))) {
+      terminal.forget();
+      continue;
+    }
+    browser.handle(*event);
+    if (const auto text = browser.take_copied(); text && !terminal.copy(*text))
+      browser.notify("This terminal may not take copies (OSC 52): " + *text);
   }
 }
 

@@ -17,7 +17,7 @@ using measurement::trace::Operation;
 using measurement::trace::OperationKind;
 
 constexpr std::size_t kMostKept = 400'000;  // a key has 50 ms to draw them
-constexpr std::chrono::milliseconds kPatience{5};
+constexpr std::chrono::milliseconds kPatience{20};
 
 bool is_receive(OperationKind kind) {
   return kind == OperationKind::receive || kind == OperationKind::receive_matched;
