@@ -56,20 +56,31 @@ class TimeLines {
     const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
     std::uint64_t sum = experiment_.trace().unattributed_ns;
     for (const database::Cause& cause : causes) sum += cause.cost_ns();
-    if (causes.empty() || sum == 0) return "";
+    if (sum == 0) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
       return ' ' + out_.capital(common_cause_phrase(experiment_, *common, out_.width() / 3, out_.unicode())) +
              ", caused " + out_.share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) +
              " of " + out_.time(seconds_of(sum)) + " of waiting.";
     }
-    const CostlyCode code = costliest_code(causes);
-    const bool several = code.who.parts().size() > 1;
-    return ' ' + out_.capital(out_.scope(code.scope.context, true, out_.width() / 3)) + " on " +
-           thread_times_phrase(experiment_, code.who, "on", out_.unicode()) + (several ? "," : "") +
-           " caused " + out_.share(static_cast<double>(code.cost_ns) / static_cast<double>(sum)) + " of " +
-           out_.time(seconds_of(sum)) + " of waiting" +
-           (code.long_term_ns > 0 ? ", " + out_.time(seconds_of(code.long_term_ns)) + " of it indirectly."
-                                  : ".");
+    const std::optional<CostliestCode> costliest = costliest_code(experiment_, causes);
+    if (!costliest) return "";
+    const CostlyCode& code = costliest->code;
+    const std::string who = on_threads(code) + (code.who.parts().size() > 1 ? "," : "");
+    std::string text =
+        ' ' + out_.capital(out_.scope(code.scope.context, true, out_.width() / 3)) +
+        (costliest->in_call ? " itself, beyond its waits," : "") + who + " caused " + share(code, sum) +
+        " of " + out_.time(seconds_of(sum)) + " of waiting" +
+        (code.long_term_ns > 0 ? ", " + out_.time(seconds_of(code.long_term_ns)) + " of it indirectly" : "");
+    if (const std::optional<CostlyCode>& own = costliest->of_program)
+      text += "; of the program's code, " + out_.scope(own->scope.context, true, out_.width() / 3) +
+              on_threads(*own) + " caused most, " + share(*own, sum);
+    return text + '.';
+  }
+  [[nodiscard]] std::string on_threads(const CostlyCode& code) const {
+    return " on " + thread_times_phrase(experiment_, code.who, "on", out_.unicode());
+  }
+  [[nodiscard]] std::string share(const CostlyCode& code, std::uint64_t sum) const {
+    return out_.share(static_cast<double>(code.cost_ns) / static_cast<double>(sum));
   }
 
   [[nodiscard]] std::string critical() const {

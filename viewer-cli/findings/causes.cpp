@@ -6,6 +6,7 @@
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -86,7 +87,10 @@ std::string common_cause_phrase(const database::Contents& experiment, const Comm
          thread_times_phrase(experiment, cause.who, "on", unicode);
 }
 
-CostlyCode costliest_code(std::span<const Cause> causes) {
+namespace {
+
+/// There are causes.
+CostlyCode costliest_of(std::span<const Cause> causes) {
   std::map<database::TimedScope, CostlyCode> all;
   for (const Cause& cause : causes) {
     CostlyCode& code = all[cause.scope];
@@ -100,6 +104,23 @@ CostlyCode costliest_code(std::span<const Cause> causes) {
   CostlyCode code = std::move(costliest->second);
   code.who = notable(std::move(code.who));
   return code;
+}
+
+}  // namespace
+
+std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
+                                            std::span<const Cause> causes) {
+  if (causes.empty()) return std::nullopt;
+  const auto is_call = [&](const database::TimedScope& scope) {
+    return !scope.between && (experiment.contexts[scope.context].flags & database::kInWait) != 0;
+  };
+  CostliestCode found{.code = costliest_of(causes), .of_program = {}};
+  found.in_call = is_call(found.code.scope);
+  if (!found.in_call) return found;
+  std::vector<Cause> of_program;
+  std::ranges::remove_copy_if(causes, std::back_inserter(of_program), is_call, &Cause::scope);
+  if (!of_program.empty()) found.of_program = costliest_of(of_program);
+  return found;
 }
 
 namespace {

@@ -35,8 +35,17 @@ struct CostlyCode {
   std::uint64_t cost_ns = 0, long_term_ns = 0;
 };
 
-/// Of causes by scope the one that costs most over all threads; there are causes.
-CostlyCode costliest_code(std::span<const database::Cause> causes);
+/// What costs most over all threads.
+struct CostliestCode {
+  CostlyCode code;
+  /// Where that is an MPI call, beyond its waits: what costs most of the program's own code.
+  std::optional<CostlyCode> of_program;
+  bool in_call = false;
+};
+
+/// Of causes by scope; nothing where there are none.
+std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
+                                            std::span<const database::Cause> causes);
 
 /// How sure causes are (docs/blame.md, "How sure"): by what their call path cost all that waited for it, of
 /// the run, and by what is known of the machine. The thresholds follow from the scored figures

@@ -147,6 +147,12 @@ class StartPage {
               width_, 4, Tone::dim);
   }
 
+  void costly(const std::string& what, const CostlyCode& code, const char* beyond) {
+    const std::vector<std::uint32_t> who = code.who.locations();
+    link(what + scope(code.scope.context) + beyond + " on " + threads_phrase(experiment_, who),
+         time(seconds_of(code.cost_ns)), to_context(code.scope.context, who), 0);
+  }
+
   /// Who waited for whom, and what the run's length depends on.
   void time_lines() {
     const auto before = static_cast<std::ptrdiff_t>(page_.lines.size());
@@ -158,10 +164,9 @@ class StartPage {
       link("made others wait most: " + scope(common.context) + " on " + threads_phrase(experiment_, who),
            time(seconds_of(common.who.sum())), to_context(common.context, who), 0);
     } else if (findings_.costliest_code) {
-      const CostlyCode& code = *findings_.costliest_code;
-      const std::vector<std::uint32_t> who = code.who.locations();
-      link("made others wait most: " + scope(code.scope.context) + " on " + threads_phrase(experiment_, who),
-           time(seconds_of(code.cost_ns)), to_context(code.scope.context, who), 0);
+      const CostliestCode& costliest = *findings_.costliest_code;
+      costly("made others wait most: ", costliest.code, costliest.in_call ? ", beyond its waits," : "");
+      if (costliest.of_program) costly("most of the program's code: ", *costliest.of_program, "");
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {

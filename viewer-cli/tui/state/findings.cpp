@@ -61,9 +61,8 @@ void FindingsTask::form(const views::Source& source) {
     findings_.causes = lists_of(causes_list, source.experiment(), unicode_);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);
     findings_.critical = critical_by_scope(source.experiment());
-    if (const std::vector<database::Cause> causes = causes_by_scope(source.experiment(), &users_scope);
-        !causes.empty())
-      findings_.costliest_code = costliest_code(causes);
+    findings_.costliest_code =
+        costliest_code(source.experiment(), causes_by_scope(source.experiment(), &users_scope));
     findings_.common_cause = common_cause(source.experiment());
     findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);
   } catch (const std::exception& error) {

@@ -169,17 +169,33 @@ TEST_CASE("causes are as sure as their call path is dear, the machine quiet and 
 }
 
 TEST_CASE("code is as costly as it is on all ranks together") {
-  const database::TimedScope even{.context = 5}, single{.context = 7};
-  const std::vector<database::Cause> causes{
+  const SolverSample solver;
+  const database::Contents& e = solver.sample.experiment();
+  const database::TimedScope even{.context = solver.spmv}, single{.context = solver.dot},
+      call{.context = solver.allreduce};
+  std::vector<database::Cause> causes{
       {.location = 2, .scope = single, .short_term_ns = 400},
       {.location = 1, .scope = even, .short_term_ns = 200, .long_term_ns = 100},
       {.location = 0, .scope = even, .short_term_ns = 300},
       {.location = 3, .scope = even, .short_term_ns = 3}};
-  const CostlyCode code = costliest_code(causes);
-  CHECK(code.scope == even);
-  CHECK(code.cost_ns == 603);
-  CHECK(code.long_term_ns == 100);
-  CHECK(code.who.locations() == std::vector<std::uint32_t>{0, 1});
+  const std::optional<CostliestCode> of_program = costliest_code(e, causes);
+  REQUIRE(of_program);
+  CHECK_FALSE(of_program->in_call);
+  CHECK_FALSE(of_program->of_program);
+  CHECK(of_program->code.scope == even);
+  CHECK(of_program->code.cost_ns == 603);
+  CHECK(of_program->code.long_term_ns == 100);
+  CHECK(of_program->code.who.locations() == std::vector<std::uint32_t>{0, 1});
+
+  // Ranks that are long in calls: the machine's doing, or the library's.
+  causes.push_back({.location = 3, .scope = call, .short_term_ns = 900});
+  const std::optional<CostliestCode> in_call = costliest_code(e, causes);
+  REQUIRE(in_call);
+  CHECK(in_call->in_call);
+  CHECK(in_call->code.cost_ns == 900);
+  REQUIRE(in_call->of_program);
+  CHECK(in_call->of_program->scope == even);
+  CHECK_FALSE(costliest_code(e, {}));
 }
 
 TEST_CASE("how much more some ranks work has no figure where the others have a sample or two") {
