@@ -1,6 +1,7 @@
 #include "text/shorten.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -112,6 +113,22 @@ void drop_parameters(std::string& name) {
   name += kept;
 }
 
+/// Puts a gap in the place of the outermost namespace or class, but for the last one.
+bool drop_namespace(std::string& name, bool unicode) {
+  const auto is_word = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+  };
+  const std::string mark = gap(unicode);
+  const std::size_t begin = name.starts_with(mark) ? mark.size() : 0;
+  std::size_t end = begin;
+  while (end < name.size() && is_word(name[end])) ++end;
+  if (end == begin || name.substr(end, 2) != "::") return false;
+  const std::size_t rest = end + 2;
+  if (name.substr(rest, name.find(' ', rest) - rest).find("::") == std::string::npos) return false;
+  name.replace(0, rest, mark);
+  return true;
+}
+
 }  // namespace
 
 std::size_t columns(std::string_view text) {
@@ -149,6 +166,8 @@ std::string shorten_name(std::string_view name, std::size_t width, bool unicode)
   drop_parameters(result);
   if (columns(result) > width && result.size() < name.size()) drop_return_type(result);
   while (columns(result) > width && drop_template(result, unicode)) {
+  }
+  while (columns(result) > width && drop_namespace(result, unicode)) {
   }
   return shorten_middle(result, width, unicode);
 }

@@ -10,7 +10,8 @@ namespace culprit::viewer {
 std::size_t columns(std::string_view text);
 
 /// A frame's name in at most `width` columns: first its parameter list goes, then what a template returns,
-/// then template arguments, longest first, and last its middle; head and tail stay. The gap is `…`, or `...`
+/// then template arguments, longest first, namespaces, outermost first, and last its middle; head and tail
+/// stay. The gap is `…`, or `...`
 /// where `unicode` is false.
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode);
 

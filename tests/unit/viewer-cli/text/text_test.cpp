@@ -81,16 +81,18 @@ TEST_CASE("A column's numbers share unit and decimals") {
   CHECK(scale_for(1, "ratio", true).write(0.163) == "16.3");
 }
 
-TEST_CASE("Names give up parameters, then template arguments, then their middle") {
+TEST_CASE("Names give up parameters, template arguments, namespaces, then their middle") {
   const std::string name = "ns::solver<double, std::vector<int>>::apply(matrix const&, int) const";
   CHECK(shorten_name(name, 100, true) == name);
   CHECK(shorten_name(name, 50, true) == "ns::solver<double, std::vector<int>>::apply");
   CHECK(shorten_name(name, 30, true) == "ns::solver<…>::apply");
   CHECK(shorten_name(name, 30, false) == "ns::solver<...>::apply");
   CHECK(columns(shorten_name(name, 12, true)) == 12);
-  CHECK(shorten_name(name, 12, true) == "ns::so…apply");
-  CHECK(shorten_name(name, 19, true) == "ns::solve…>::apply");
-  CHECK(shorten_name(name, 21, false) == "ns::solve...>::apply");
+  CHECK(shorten_name(name, 12, true) == "…solve…apply");
+  CHECK(shorten_name(name, 19, true) == "…solver<…>::apply");
+  CHECK(shorten_name(name, 21, false) == "...solver<...>::apply");
+  CHECK(shorten_name("LAMMPS_NS::Outer::PairLJCut::compute", 20, true) == "…PairLJCut::compute");
+  CHECK(shorten_name("LAMMPS_NS::initialize_everything", 20, true) == "LAMMPS_NS:…verything");
 }
 
 TEST_CASE("Operators, anonymous namespaces and remarks survive shortening") {
