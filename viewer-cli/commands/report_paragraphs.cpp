@@ -150,8 +150,7 @@ class Report {
                !parts.empty()) {
       text += " It is " + parts + '.';
     }
-    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out.";
-    out_.say(text);
+    out_.say(text + start_up_phrase(verdict_, diagnosis_.without_startup));
   }
 
   /// Waiting for files, which is none for others.

@@ -265,4 +265,12 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
           .losses = measured.losses};
 }
 
+std::string start_up_phrase(const Verdict& verdict, bool without_startup) {
+  if (without_startup) return " MPI_Init and MPI_Finalize are left out.";
+  const double share = verdict.losses.total_s > 0 ? verdict.losses.startup_s / verdict.losses.total_s : 0;
+  if (verdict.kind == VerdictKind::startup || share < kLittle) return {};
+  return " MPI_Init and MPI_Finalize take " + keep(round_percent(share)) +
+         " of the run (--without-startup leaves them out).";
+}
+
 }  // namespace culprit::viewer

@@ -41,4 +41,8 @@ struct Verdict {
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode);
 
+/// A sentence on start-up that goes on behind others, with the blank before it: that it is left out, or how
+/// much of the run it takes, where that is notable and the verdict does not say it.
+std::string start_up_phrase(const Verdict& verdict, bool without_startup);
+
 }  // namespace culprit::viewer

@@ -80,8 +80,7 @@ class StartPage {
     } else if (!findings_.idleness_parts.empty()) {
       text += " It is " + findings_.idleness_parts + '.';
     }
-    if (diagnosis_.without_startup) text += " MPI_Init and MPI_Finalize are left out.";
-    page_.say(text, width_);
+    page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);
     for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);
   }
 

@@ -3,6 +3,7 @@
 #include "findings/diagnosis.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
+#include "findings/verdict.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
@@ -541,6 +542,20 @@ TEST_CASE("The machine is named before any code") {
       nlohmann::json::parse(run(waiting.sample, {"report", "--format", "json"}))["machine"];
   CHECK(machine == nlohmann::json::parse(R"([{"kind": "slow", "hosts": ["node1"], "ranks": [0, 1, 2, 3],
     "explains_s": 5.0, "lost_s": 6.0, "processors": 0, "by_others": false}])"));
+}
+
+TEST_CASE("What start-up takes is said where it is notable") {
+  Verdict verdict;
+  verdict.losses.total_s = 10;
+  verdict.losses.startup_s = 2.7;
+  CHECK(unwrapped(start_up_phrase(verdict, false)) ==
+        " MPI_Init and MPI_Finalize take 27 % of the run (--without-startup leaves them out).");
+  CHECK(start_up_phrase(verdict, true) == " MPI_Init and MPI_Finalize are left out.");
+  verdict.losses.startup_s = 0.9;
+  CHECK(start_up_phrase(verdict, false).empty());
+  verdict.losses.startup_s = 9;
+  verdict.kind = VerdictKind::startup;  // which says it
+  CHECK(start_up_phrase(verdict, false).empty());
 }
 
 TEST_CASE("Ranks that are more than their host's processors are counted") {
