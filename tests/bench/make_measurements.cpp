@@ -445,8 +445,8 @@ Sources read_sources(const std::filesystem::path& directory) {
   std::map<std::int32_t, std::pair<Measurement, std::filesystem::path>> found;
   measurement::for_each_measurement(directory, [&](const std::filesystem::path& path) {
     Measurement read = measurement::Reader().read(path);
-    const auto number = static_cast<std::int32_t>(found.size());
-    found[read.process.rank.value_or(number)] = {std::move(read), path};
+    const std::int32_t rank = read.process.rank.value_or(static_cast<std::int32_t>(found.size()));
+    found[rank] = {std::move(read), path};
   });
   if (found.empty()) throw std::runtime_error(directory.string() + ": holds no measurement");
   Sources sources;

@@ -100,8 +100,8 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
 
 /// The latest that another thread did that may be what is waited for.
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
-  for (auto latest = other.recent.rbegin(); latest != other.recent.rend(); ++latest) {
-    const Work& work = *latest;
+  for (std::size_t i = other.recent.size(); i-- > 0;) {
+    const Work& work = other.recent[i];
     if ((when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
     if (work.ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
     ContextId context = work.context;
