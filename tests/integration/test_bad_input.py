@@ -249,6 +249,13 @@ class Merging(harness.Workspace):
         self.assert_one_line(done.stderr, "prof-mpi: ", "run.db", "--force")
         self.assertEqual(database.read_bytes(), before)
         self.prof_mpi(directory, "--force", expect=0)
+        page = self.here / "page.html"  # somebody's, which took an hour
+        page.write_text("<html>")
+        done = self.prof_mpi(directory, "--force", "-o", page, expect=1)
+        self.assert_one_line(done.stderr, "prof-mpi: ", "page.html", "is no database")
+        self.assertEqual(page.read_text(), "<html>")
+        page.write_text("")
+        self.prof_mpi(directory, "--force", "-o", page, expect=0)
 
     def test_a_killed_rank_is_labelled(self):
         directory = self.here / "run"

@@ -142,6 +142,7 @@ std::string introduce_causes(const database::Contents& experiment, std::uint64_t
 
 List causes_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "causes", .title = "CAUSES", .amount = "cost others"};
+  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) list.notes.push_back(std::move(cut));
   const std::vector<Cause> causes = causes_by_scope(experiment);
   list.whole_ns = experiment.trace().unattributed_ns;
   for (const Cause& cause : causes) list.whole_ns += cause.cost_ns();

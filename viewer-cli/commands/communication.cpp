@@ -422,7 +422,7 @@ Json communication_json(const views::Figures& figures) {
   const MpiCall all = sum_of(calls);
   return {{"calls", all.calls},
           {"bytes", all.sent},
-          {"exact", !counted_without_trace(experiment)},
+          {"exact", !counted_without_trace(experiment) && experiment.trace().stopped == 0},
           {"whole_s", whole_seconds(experiment)},
           {"mpi", to_json(experiment, functions_table(experiment, calls))},
           {"partners", to_json(experiment, partners_table(experiment.communication().partners))},

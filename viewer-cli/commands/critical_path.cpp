@@ -120,7 +120,8 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
     gain = "It is all of the only rank's time.";
   }
   return "The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
-         share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain;
+         share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain +
+         (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{});
 }
 
 std::string critical_row_phrase(const database::Contents& experiment, const CriticalScope& one,

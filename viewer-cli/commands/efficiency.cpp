@@ -1,6 +1,7 @@
 // POP efficiencies (docs/algorithms.md 10) of the run and of marked regions, and their text, json and csv.
 #include "commands/efficiency.hpp"
 
+#include "database/procedure_name.hpp"
 #include "findings/coverage.hpp"
 #include "findings/thread_waits.hpp"
 #include "text/prose.hpp"
@@ -97,7 +98,9 @@ std::map<std::string, std::vector<ContextId>> find_regions(const database::Conte
   std::map<std::string, std::vector<ContextId>> regions;
   for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
     const database::Context& self = experiment.contexts[context];
-    if (self.kind != database::ContextKind::region) continue;
+    if (self.kind != database::ContextKind::region ||
+        !database::file_of_region(experiment.strings[self.name]).empty())
+      continue;  // of hpcrun-lite --files
     std::vector<ContextId>& places = regions[std::string(experiment.strings[self.name])];
     if (places.empty() || context >= experiment.contexts[places.back()].end) places.push_back(context);
   }
@@ -148,7 +151,9 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
                  const Efficiency& result) {
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
-  const std::string longest = experiment.trace().traced > 0
+  const std::string longest = experiment.trace().stopped > 0
+                                  ? " (the longest rank; time lines end before the run), "
+                              : experiment.trace().traced > 0
                                   ? " (the longest rank; the time lines of main threads hold no MPI_Init), "
                                   : " (the longest rank, without MPI_Init), ";
   out << '\n'
@@ -381,7 +386,8 @@ std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figure
 Efficiency efficiency_of(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const database::TraceAnalyses& trace = experiment.trace();
-  if (trace.traced > 0 && trace.run_ns > 0) return traced_efficiency(trace);
+  // Cut time lines are those of a part of the run; samples are of all of it.
+  if (trace.traced > 0 && trace.run_ns > 0 && trace.stopped == 0) return traced_efficiency(trace);
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
   UsefulTimes times;
   add_times(figures, 0, times);

@@ -29,6 +29,7 @@ Table hotspots_table(const database::Contents& experiment) {
 
 List hotspots_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "hotspots", .title = "HOT PROCEDURES", .amount = "cost"};
+  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) list.notes.push_back(std::move(cut));
   const std::vector<Hotspot>& hotspots = experiment.trace().hotspots;
   if (hotspots.empty()) {
     list.introduction = are_ranks_comparable(experiment)

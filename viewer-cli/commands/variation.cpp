@@ -2,6 +2,7 @@
 
 #include "commands/list.hpp"
 #include "database/procedure_name.hpp"
+#include "findings/coverage.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
@@ -155,7 +156,8 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
   }
   out << wrap(name_segments(experiment, variation) + "; the median takes " +
                   keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI." +
-                  thread_waits_phrase(experiment.trace().time_map, screen.unicode),
+                  thread_waits_phrase(experiment.trace().time_map, screen.unicode) +
+                  (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{}),
               screen.width)
       << "\n\n";
   draw_segments(out, screen, experiment, variation,

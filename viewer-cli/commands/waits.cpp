@@ -55,6 +55,7 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
     notes.push_back(std::move(polling));
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
+  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) notes.push_back(std::move(cut));
   return notes;
 }
 

@@ -113,6 +113,13 @@ std::string partial_figures_phrase(const database::Contents& experiment) {
   return partly.empty() ? partly : " But " + partly + ": these are not the figures of the whole run.";
 }
 
+std::string cut_time_lines_phrase(const database::Contents& experiment) {
+  const std::uint64_t cut = experiment.trace().stopped;
+  if (cut == 0) return {};
+  return keep(counted(cut, "time line")) + (cut == 1 ? " ends" : " end") +
+         " before the run (--trace-limit, a full disk, or damage): what came after is missing here.";
+}
+
 std::string no_time_lines_phrase(const database::Contents& experiment) {
   return experiment.run.ranks == 0
              ? "the run has no MPI ranks, whose time lines this would compare (see `blame` and `waits`)"

@@ -42,6 +42,9 @@ std::string no_suspects_phrase(const database::Contents& experiment);
 /// missing in them. Empty where none are.
 std::string partial_figures_phrase(const database::Contents& experiment);
 
+/// A sentence for analyses of time lines of which some are cut; empty where all are whole.
+std::string cut_time_lines_phrase(const database::Contents& experiment);
+
 /// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.
 std::string no_time_lines_phrase(const database::Contents& experiment);
 

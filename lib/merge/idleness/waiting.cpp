@@ -78,6 +78,7 @@ class FrontierSearch {
   bool waits(database::StringId module);
   void find_program();
   bool in_run_time_library(const Context& context);
+  [[nodiscard]] bool is_entry(const Context& context) const;
   [[nodiscard]] bool stands_for_left_out(const Context& context) const;
   [[nodiscard]] bool stands_for_file(const Context& context) const;
 
@@ -177,6 +178,11 @@ bool FrontierSearch::in_run_time_library(const Context& context) {
   return entry->second;
 }
 
+/// Where the kernel starts a program: the compiler's, although it lies in the program's module.
+bool FrontierSearch::is_entry(const Context& context) const {
+  return context.kind == ContextKind::procedure && attribution_.strings[context.name] == "_start";
+}
+
 bool FrontierSearch::stands_for_left_out(const Context& context) const {
   return context.kind == ContextKind::procedure && context.module == 0 &&
          attribution_.strings[context.name] == kLeftOut;
@@ -225,7 +231,8 @@ void FrontierSearch::visit(database::ContextId x) {
   constexpr unsigned kInherited = database::kInWait | database::kMoves;
   context.flags |= static_cast<std::uint8_t>(attribution_.contexts[parent].flags & kInherited);
   // Nor can anybody change what stands for frames that were left out.
-  if (in_run_time_library(context) || stands_for_left_out(context) || stands_for_file(context))
+  if (in_run_time_library(context) || is_entry(context) || stands_for_left_out(context) ||
+      stands_for_file(context))
     context.flags |= database::kRunTime;
   if (context.kind == ContextKind::procedure) note_library(x);
   if ((context.flags & database::kInWait) != 0) {

@@ -3,6 +3,7 @@
 #include "commands/list.hpp"
 
 #include "findings/causes.hpp"
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
@@ -166,6 +167,17 @@ TEST_CASE("causes are as sure as their call path is dear, the machine quiet and 
   solver.sample.build().machine.suspects = {{.processors = 2, .locations = {0, 1}}};
   CHECK(judged() == std::vector<std::string>{"likely a quiet machine", "likely a quiet machine",
                                              "hint faster sampling", "likely a quiet machine"});
+}
+
+TEST_CASE("what cut time lines lack is said with the lists that are made of them") {
+  SolverSample solver;
+  CHECK(cut_time_lines_phrase(solver.sample.experiment()).empty());
+  SolverSample cut;
+  cut.sample.build().trace.stopped = 2;
+  const database::Contents& e = cut.sample.experiment();
+  const std::string phrase = cut_time_lines_phrase(e);
+  CHECK(unwrapped(phrase).starts_with("2 time lines end before the run (--trace-limit"));
+  CHECK(hotspots_list(e, {}).notes == std::vector{phrase});
 }
 
 TEST_CASE("code is as costly as it is on all ranks together") {
