@@ -220,7 +220,7 @@ class WrongUse(Workspace):
             ([database, "view", "--derive", "x=("], 2, ["--derive"]),
             ([database, "info", "--scaling", "weak"], 2, ["--scaling", "info"]),
             ([database, "threads"], 2, ["node"]),
-            ([database, "threads", "nobody"], 1, ["nobody", "view"]),
+            ([database, "threads", "nobody"], 2, ["nobody", "view"]),
             ([database, "diff"], 2, ["second database"]),
             ([database, "diff", self.here / "gone.db"], 1, ["gone.db", "does not exist"]),
             ([database, "diff", database, "--metric", "REALTIME:max"], 2, ["REALTIME:max", ":mean"]),
