@@ -33,7 +33,7 @@ The result is the same, byte for byte, for any number of ranks.)";
 
 constexpr const char* kFooter =
     R"(Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 written but degraded (unreadable files, processes
-cut short, dropped samples, or more than 1 % of the time in partial unwinds).)";
+cut short, dropped samples, a --segment that no time line has, or more than 1 % of the time in partial unwinds).)";
 
 /// DIR.db beside DIR, also for `DIR/`, `.` and `..`.
 std::filesystem::path default_output(const std::filesystem::path& directory) {

@@ -24,6 +24,7 @@
 
 #include <ext/stdio_filebuf.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 namespace culprit::viewer {
 namespace {
@@ -206,6 +207,11 @@ void write_archive(const views::Source& source, const Invocation& invocation) {
 }  // namespace
 
 void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+  const bool binary =
+      invocation.export_format == ExportFormat::pprof || invocation.export_format == ExportFormat::perfetto;
+  if (binary && invocation.output.empty() && ::isatty(STDOUT_FILENO) == 1)
+    throw UsageError(
+        "export: this format is binary, and standard output is a terminal (name a file: -o FILE)");
   if (invocation.export_format != ExportFormat::otf2 &&
       (invocation.output.empty() || invocation.output == "-")) {
     files::Readership nobody_asks;

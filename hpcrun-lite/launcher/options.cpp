@@ -197,7 +197,7 @@ void read_environment(Options& options) {
 
 void declare_options(CLI::App& app, Options& options, Given& given) {
   app.formatter(std::make_shared<OptionList>());
-  app.set_version_flag("--version", "hpcrun-lite " CULPRIT_VERSION, "Print the version");
+  app.set_version_flag("--version", "hpcrun-lite (Culprit) " CULPRIT_VERSION, "Print the version");
   app.add_option("-e,--event", given.events,
                  "EVENT[@PERIOD|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" "
                  "comes first), "

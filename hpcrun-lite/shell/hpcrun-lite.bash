@@ -20,7 +20,8 @@ _hpcrun_lite() {
   fi
   case ${COMP_WORDS[COMP_CWORD - 1]} in
     -e | --event)
-      mapfile -t COMPREPLY < <(compgen -W 'REALTIME CPUTIME none' -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W 'REALTIME CPUTIME perf:: none' -- "$current")
+      if [[ ${COMPREPLY[0]:-} == perf:: ]]; then compopt -o nospace 2>/dev/null; fi
       return
       ;;
     -o | --output)

@@ -2,7 +2,7 @@
 complete -c hpcrun-lite -x -a '(__fish_complete_subcommand)'
 complete -c hpcrun-lite -s h -l help -d 'print the options'
 complete -c hpcrun-lite -l version -d 'print the version'
-complete -c hpcrun-lite -s e -l event -x -a 'REALTIME CPUTIME none' -d 'what to sample'
+complete -c hpcrun-lite -s e -l event -x -a 'REALTIME CPUTIME perf:: none' -d 'what to sample'
 complete -c hpcrun-lite -s o -l output -x -a '(__fish_complete_directories)' -d 'measurement directory'
 complete -c hpcrun-lite -l ranks -x -d 'keep only these ranks'
 complete -c hpcrun-lite -s t -l trace -d 'also record time lines'

@@ -3,7 +3,7 @@
 _arguments \
   '(- *)'{-h,--help}'[print the options]' \
   '(- *)--version[print the version]' \
-  '*'{-e,--event}'[what to sample]:event:(REALTIME CPUTIME none)' \
+  '*'{-e,--event}'[what to sample]:event:(REALTIME CPUTIME perf\:\: none)' \
   '(-o --output)'{-o,--output}'[measurement directory]:directory:_files -/' \
   '--ranks[keep only these ranks]:list:' \
   '(-t --trace)'{-t,--trace}'[also record time lines]' \

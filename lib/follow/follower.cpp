@@ -310,7 +310,7 @@ bool Follower::runs() const {
 }
 
 bool Follower::ended() const {
-  if (processes_.empty() && sealed_.empty()) return false;
+  if (!has_measurements()) return false;
   return !runs() && last_look_ - ran_ >= kSettled;
 }
 

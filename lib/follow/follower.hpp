@@ -30,6 +30,8 @@ class Follower {
   void look();
 
   [[nodiscard]] bool has_processes() const { return !processes_.empty(); }
+  /// Of processes that ended before the first look, too.
+  [[nodiscard]] bool has_measurements() const { return has_processes() || !sealed_.empty(); }
   /// Whether the last look has an interval: there was a look before with processes.
   [[nodiscard]] bool has_interval() const { return looks_ > 1; }
   /// Whether a process runs, as far as the last look saw.

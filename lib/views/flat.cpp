@@ -6,16 +6,12 @@
 #include <cstdint>
 
 namespace culprit::views {
-namespace {
 
 using database::ContextId;
 using database::ContextKind;
 using database::FlatId;
 using database::kNone;
 
-/// The contexts inside a flat scope that no other context inside it encloses: its outermost (exposed)
-/// instances (docs/algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
-/// inclusive values of what is listed add up to at most the total.
 std::vector<ContextId> outermost_instances(const database::Contents& experiment, FlatId scope) {
   constexpr std::size_t kBits = 64;
   // A module's may be all contexts: marking them is much faster than sorting.
@@ -36,8 +32,6 @@ std::vector<ContextId> outermost_instances(const database::Contents& experiment,
   }
   return outermost;
 }
-
-}  // namespace
 
 std::vector<NodeId> Flat::roots() {
   if (figures_.experiment().flat.empty()) return {};

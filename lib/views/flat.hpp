@@ -28,4 +28,10 @@ class Flat final : public TreeView<&database::Contents::flat> {
   [[nodiscard]] double measured(NodeId node, const Column& column) const override;
 };
 
+/// The contexts inside a flat scope that no other context inside it encloses: its outermost (exposed)
+/// instances (docs/algorithms.md 4), ascending. With recursion the inner instances are left out, so that the
+/// inclusive values of what is listed add up to at most the total.
+std::vector<database::ContextId> outermost_instances(const database::Contents& experiment,
+                                                     database::FlatId scope);
+
 }  // namespace culprit::views

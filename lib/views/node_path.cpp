@@ -43,9 +43,10 @@ bool matches(const Frame& frame, std::string_view name) {
   }
 }
 
-bool may_be_left_out(ContextKind kind) {
-  return kind == ContextKind::call || kind == ContextKind::loop || kind == ContextKind::inlined ||
-         kind == ContextKind::region;
+bool may_be_left_out(const Context& self) {
+  return self.kind == ContextKind::call || self.kind == ContextKind::loop ||
+         self.kind == ContextKind::inlined || self.kind == ContextKind::region ||
+         (self.flags & database::kStartUp) != 0;
 }
 
 /// The outermost contexts called `name` in [first, end); with `direct`, only through frames that may be left
@@ -58,35 +59,46 @@ void search(const database::Contents& experiment, ContextId first, ContextId end
       found.push_back(context);
       context = self.end;
     } else {
-      context = direct && !may_be_left_out(self.kind) ? self.end : context + 1;
+      context = direct && !may_be_left_out(self) ? self.end : context + 1;
     }
   }
+}
+
+/// The contexts that `path` names below `above`; at its first name, in the whole tree. Names may hold `/`
+/// themselves (`file /scratch/mesh.dat`), so each slash is tried as the end of a name, the first one first.
+/// `missing`: the name of the path that is not found.
+std::vector<ContextId> below(const database::Contents& experiment, const std::vector<ContextId>* above,
+                             std::string_view path, std::string_view& missing) {
+  std::string_view not_found = path.substr(0, path.find('/'));
+  for (std::size_t from = 0, slash = 0; slash != std::string_view::npos; from = slash + 1) {
+    slash = path.find('/', from);
+    const std::string_view name = path.substr(0, slash);
+    std::vector<ContextId> found;
+    if (above == nullptr) {
+      search(experiment, 0, static_cast<ContextId>(experiment.contexts.size()), name, false, found);
+    } else {
+      for (const ContextId context : *above)
+        search(experiment, context + 1, experiment.contexts[context].end, name, true, found);
+    }
+    if (!found.empty() && slash != std::string_view::npos)
+      found = below(experiment, &found, path.substr(slash + 1), not_found);
+    if (!found.empty()) return found;
+  }
+  missing = not_found;
+  return {};
 }
 
 }  // namespace
 
 std::vector<ContextId> find_contexts(const Figures& figures, std::string_view path) {
   const database::Contents& experiment = figures.experiment();
-  std::vector<ContextId> found;
-  bool first = true;
-  for (std::string_view rest = path; first || !rest.empty();) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view name = rest.substr(0, slash);
-    rest = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash + 1);
-    std::vector<ContextId> next;
-    if (first) {
-      search(experiment, 0, static_cast<ContextId>(experiment.contexts.size()), name, false, next);
-    }
-    for (const ContextId context : found) {
-      search(experiment, context + 1, experiment.contexts[context].end, name, true, next);
-    }
-    if (next.empty()) {
-      throw NoSuchNode((first ? "nothing in this run is called '" : "there is no '") + std::string(name) +
-                       (first ? "'" : "' directly below that") +
-                       " (see `view`, or `view --ids` and give an id)");
-    }
-    found = std::move(next);
-    first = false;
+  std::string_view missing;
+  std::vector<ContextId> found = below(experiment, nullptr, path, missing);
+  if (found.empty()) {
+    const bool first = missing.data() == path.data();
+    throw NoSuchNode((first ? "nothing in this run is called '" : "there is no '") + std::string(missing) +
+                     (first ? "'" : "' directly below that") +
+                     " (see `view`, or `view --ids` and give an id)");
   }
   const Column time = find_column(experiment, "REALTIME:sum (I)");
   std::stable_sort(found.begin(), found.end(), [&](ContextId a, ContextId b) {

@@ -18,10 +18,10 @@ class NoSuchNode : public std::runtime_error {
 };
 
 /// The contexts that `path` names: frame names joined by `/`, from any frame downwards, e.g.
-/// `cg_iterate/spmv`. Call sites, loops and inlined procedures in between may be left out; procedures may be
-/// named without their parameters, loops and statements as they are shown (`loop at solver.c:412`,
-/// `solver.c:415`). Those with the most time first. Throws NoSuchNode, saying which name of the path is not
-/// found.
+/// `cg_iterate/spmv`. Call sites, loops, inlined procedures, regions and start-up frames in between may be
+/// left out; procedures may be named without their parameters, loops and statements as they are shown (`loop
+/// at solver.c:412`, `solver.c:415`), and names may hold `/` themselves. Those with the most time first.
+/// Throws NoSuchNode, saying which name of the path is not found.
 std::vector<database::ContextId> find_contexts(const Figures& figures, std::string_view path);
 
 /// A step of the path that keeps most of a metric.

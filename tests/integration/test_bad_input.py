@@ -281,7 +281,7 @@ class Merging(harness.Workspace):
         database = self.merge(self.measured(1))
         done = harness.run([harness.VIEWER, database, "view", "flat", "--sort", "NOPE"], expect=2)
         self.assert_one_line(done.stderr, "viewer-cli: ", "NOPE")
-        done = harness.run([harness.VIEWER, database, "threads", "no/such/node"], expect=1)
+        done = harness.run([harness.VIEWER, database, "threads", "no/such/node"], expect=2)
         self.assert_one_line(done.stderr, "viewer-cli: ", "no/such/node")
         done = harness.run([harness.VIEWER, database, "frobnicate"], expect=2)
         self.assertIn("frobnicate", done.stderr)

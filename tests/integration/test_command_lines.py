@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -116,7 +117,15 @@ class Completion(Workspace):
         self.assertIn("main", self.bash("viewer-cli run1.db view --role m"))
         self.assertEqual(self.bash("viewer-cli gone.db view --sort REAL"), [])
         self.assertEqual(set(self.bash("viewer-cli ru")), {"run1.db", "run2"})
+        (self.here / "run3.txt").write_text("")
         self.assertEqual(set(self.bash("viewer-cli run1.db diff ru")), {"run1.db", "run2"})
+        self.assertEqual(self.bash("viewer-cli st"), ["stacks"])
+        self.assertIn("spmv", self.bash("viewer-cli run1.db threads cg::"))  # behind the colons
+        self.assertNotIn("--every", self.bash("viewer-cli run1.db report --"))
+        self.assertIn("--every", self.bash("viewer-cli run1.db --"))
+        self.assertEqual(self.bash("viewer-cli run1.db variation --metric idl"), [])
+        self.assertEqual(self.bash("hpcrun-lite -e pe"), ["perf::"])
+        (self.here / "run3.txt").unlink()
         self.assertEqual(self.bash("prof-mpi --balance p"), ["paper"])
         self.assertEqual(self.bash("prof-mpi ru"), ["run2"])
         self.assertEqual(self.bash("hpcrun-lite --trace-"), ["--trace-limit"])
@@ -220,7 +229,7 @@ class WrongUse(Workspace):
             ([database, "view", "--derive", "x=("], 2, ["--derive"]),
             ([database, "info", "--scaling", "weak"], 2, ["--scaling", "info"]),
             ([database, "threads"], 2, ["node"]),
-            ([database, "threads", "nobody"], 1, ["nobody", "view"]),
+            ([database, "threads", "nobody"], 2, ["nobody", "view"]),
             ([database, "diff"], 2, ["second database"]),
             ([database, "diff", self.here / "gone.db"], 1, ["gone.db", "does not exist"]),
             ([database, "diff", database, "--metric", "REALTIME:max"], 2, ["REALTIME:max", ":mean"]),
@@ -251,6 +260,16 @@ class WrongUse(Workspace):
                 done = run(command, expect=status)
                 self.assertEqual(done.stdout, "")
                 self.assert_one_line(done.stderr, *parts)
+
+    def test_a_binary_export_does_not_go_to_a_terminal(self):
+        database = self.here / "run1.db"
+        run([MAKE_EXAMPLE_DB, database])
+        ours, theirs = pty.openpty()
+        done = subprocess.run([VIEWER, database, "export", "pprof"], stdout=theirs, stderr=subprocess.PIPE, text=True)
+        os.close(theirs)
+        os.close(ours)
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_line(done.stderr, "viewer-cli: export: ", "terminal", "-o FILE")
 
     def test_output_that_cannot_be_written_is_told_by_its_reason(self):
         database = self.here / "run1.db"

@@ -95,6 +95,23 @@ std::vector<Table::TextColumn> text_of_calls(const char* name_of_row) {
           {.column = "name", .heading = name_of_row, .as = As::name}};
 }
 
+/// Lines of a table of calls; columns that a narrow screen has no room for are left out, the least telling
+/// first.
+std::vector<std::string> fitting_lines(const Screen& screen, const database::Contents& experiment,
+                                       Table table, std::size_t rows) {
+  Screen plain = screen;
+  plain.colour = false;
+  const auto too_wide = [&] {
+    return std::ranges::any_of(to_lines(plain, experiment, table, rows),
+                               [&](const std::string& line) { return columns(line) > screen.width; });
+  };
+  for (const char* const column : {"rate", "size", "max_s", "share", "mean_s"}) {
+    if (!too_wide()) break;
+    std::erase_if(table.text, [&](const Table::TextColumn& each) { return each.column == column; });
+  }
+  return to_lines(screen, experiment, table, rows);
+}
+
 Table::Cell share_of_run(std::uint64_t ns, double whole_s) {
   return whole_s > 0 ? Table::Cell(seconds_of(ns) / whole_s) : Table::Cell();
 }
@@ -237,7 +254,7 @@ void write_paths(std::ostream& out, const Screen& screen, const database::Conten
   double all_ns = 0;
   for (const CallTraffic& call : calls) all_ns += static_cast<double>(call.ns);
   const std::size_t shown = rows_to_show(calls, all_ns, [](const CallTraffic& call) { return call.ns; });
-  const std::vector<std::string> lines = to_lines(screen, experiment, calls_table(experiment), shown);
+  const std::vector<std::string> lines = fitting_lines(screen, experiment, calls_table(experiment), shown);
   out << '\n' << lines.front() << '\n';
   for (std::size_t i = 0; i < shown; ++i) {
     out << lines[i + 1] << '\n'
@@ -261,7 +278,7 @@ std::string call_details(const database::Contents& experiment, const CallTraffic
 
 std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
                                         const std::vector<MpiCall>& calls) {
-  return to_lines(screen, experiment, functions_table(experiment, calls), calls.size());
+  return fitting_lines(screen, experiment, functions_table(experiment, calls), calls.size());
 }
 
 std::vector<std::string> partner_lines(const Screen& screen, const database::Contents& experiment) {

@@ -114,8 +114,10 @@ void await_run(follow::Follower& follower, const std::string& directory) {
       throw std::runtime_error(fmt::format(
           "follow: {}: {} after {} s (start the job with hpcrun-lite -o DIR, and give DIR)", directory,
           there ? "holds no measurement" : "does not exist", kPatienceForStart.count()));
-    if (!told) print::complain("viewer-cli", "follow: " + directory + ": waiting for the first process");
-    told = true;
+    if (!told && !follower.has_measurements()) {
+      print::complain("viewer-cli", "follow: " + directory + ": waiting for the first process");
+      told = true;
+    }
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

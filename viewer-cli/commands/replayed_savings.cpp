@@ -5,6 +5,8 @@
 #include "commands/what_if.hpp"
 #include "merge/what_if.hpp"
 #include "request/errors.hpp"
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
 
 #include <filesystem>
 #include <stdexcept>
@@ -17,6 +19,7 @@ namespace fs = std::filesystem;
 
 /// What is replayed in about a second.
 constexpr std::uintmax_t kQuick = std::uintmax_t{16} << 20;
+constexpr double kAlike = 0.5;  // of a saving by sums: a replay's
 
 std::uintmax_t trace_bytes(const fs::path& measurement) {
   std::uintmax_t bytes = 0;
@@ -66,6 +69,20 @@ std::optional<std::vector<std::int64_t>> replayed_savings(const database::Conten
   } catch (const std::runtime_error&) {
     return std::nullopt;  // whatever lacks for a replay: the report says what it knows without
   }
+}
+
+bool is_only_limit(double by_sums_s, std::optional<double> replayed_s) {
+  return replayed_s && *replayed_s < kAlike * by_sums_s;
+}
+
+std::string saving_phrase(double by_sums_s, std::optional<double> replayed_s, double run_s, bool unicode) {
+  const double by_sums = by_sums_s / run_s;
+  if (is_only_limit(by_sums_s, replayed_s))
+    return "at most " + keep(round_percent(by_sums)) + " of the run time";
+  if (!replayed_s)
+    return keep((by_sums >= 0.005 ? "about " : "") + round_percent(by_sums)) + " of the run time";
+  return keep(round_percent(*replayed_s / run_s)) + " of the run time (" +
+         keep(duration(*replayed_s, unicode)) + ", by a replay of the time lines)";
 }
 
 }  // namespace culprit::viewer

@@ -12,18 +12,11 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr double kWorthNaming = 0.1;  // of a blamed context's idleness: suspects after the first
 constexpr std::size_t kBlamedListed = 3;
-constexpr std::size_t kSuspectsListed = 4;
 constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
 constexpr double kNothing = 0.005;  // of the run time: not worth a figure
-constexpr double kAlike = 0.5;      // of a saving by sums: a replay's
 constexpr double kMostly = 0.5;     // of what is unexplained
-
-std::string about(double share) {
-  return keep((share >= 0.005 ? "about " : "") + round_percent(share));
-}
 
 }  // namespace
 
@@ -150,13 +143,8 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role)
   const double by_sums = balanced / run_s;
   const double share = replayed ? *replayed / run_s : by_sums;
   std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-                     " would save ";
-  // Programs that poll, or take messages as they come, do so as they did in a replay.
-  if (share < kAlike * by_sums)
-    return out_.say(text + "at most " + keep(round_percent(by_sums)) + " of the run time.", 2);
-  text += replayed ? keep(round_percent(share)) + " of the run time (" + out_.time(*replayed) +
-                         ", by a replay of the time lines)"
-                   : about(share) + " of the run time";
+                     " would save " + saving_phrase(by_sums * run_s, replayed, run_s, out_.unicode());
+  if (is_only_limit(by_sums * run_s, replayed)) return out_.say(text + '.', 2);
   if (removed / run_s > share) {
     text += "; if " + threads_phrase(experiment_, first.locations) + " did no more " +
             (several ? "of the first " : "") + "than the others, up to " +

@@ -133,6 +133,9 @@ void run_critical_path(std::ostream& out, const Screen& screen, const database::
 void run_communication(std::ostream& out, const Screen& screen, const views::Source& source,
                        const Invocation& invocation) {
   const database::Contents& experiment = source.experiment();
+  if (experiment.communication().calls.empty() && experiment.run.ranks == 0)
+    throw CommandError("communication: " + invocation.database +
+                       ": the program made no MPI calls (see `waits` for what its threads wait for)");
   if (experiment.communication().calls.empty())
     require_trace(experiment, "communication", invocation.database);
   const views::Figures figures(source);

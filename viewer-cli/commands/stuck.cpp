@@ -196,8 +196,11 @@ void complain_of(const stuck::Job& job) {
 }
 
 std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
-  const bool at_end = picture.over && (findings.stuck() || findings.aborted.empty());
-  return findings.verdict + (at_end ? ", when the job ended." : ".");
+  if (picture.over && findings.stuck()) return findings.verdict + ", when the job ended.";
+  if (!picture.over || !findings.aborted.empty()) return findings.verdict + '.';
+  const bool killed = std::ranges::any_of(
+      picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
+  return std::string("The job ") + (killed ? "was killed" : "has ended") + "; until then no rank was stuck.";
 }
 
 void write_problems(std::ostream& out, const Screen& screen, const stuck::Findings& findings) {

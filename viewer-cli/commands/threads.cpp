@@ -322,7 +322,7 @@ Found find_node(const views::Figures& figures, const std::string& name) {
     const std::vector<database::ContextId> contexts = views::find_contexts(figures, name);
     return {std::make_unique<views::CallingContext>(figures), contexts.front(), contexts.size()};
   } catch (const views::NoSuchNode& missing) {
-    throw CommandError("threads: " + name + ": " + missing.what());
+    throw UsageError("threads: " + name + ": " + missing.what());
   }
 }
 

@@ -52,7 +52,9 @@ void run_hot_path(std::ostream& out, const Screen& screen, const views::Source& 
   as_view.view = ViewKind::calling_context;
   as_view.sort = invocation.metric;
   ViewRequest request = make_view_request(source, as_view);
-  const views::Column& column = request.options.sort;
+  // What a frame costs itself says nothing about where the path goes on: the costs below it do.
+  const bool own = !request.options.sort.derived && request.options.size;
+  const views::Column& column = own ? *request.options.size : request.options.sort;
   if (invocation.format == Format::text) {
     const std::vector<views::VisibleNode> rows =
         views::hot_rows(*request.view, column, views::passed_over(request.options));

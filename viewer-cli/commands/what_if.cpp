@@ -13,6 +13,7 @@
 #include "text/quantity.hpp"
 #include "views/calling_context.hpp"
 #include "views/figures.hpp"
+#include "views/flat.hpp"
 #include "views/node_path.hpp"
 #include "views/rank_list.hpp"
 
@@ -43,17 +44,20 @@ bool is_communication(const database::Contents& experiment, ContextId context) {
   return (experiment.contexts[context].flags & (database::kFrontier | database::kInWait)) != 0;
 }
 
-/// The code that a path or an id of `view` names: wherever it runs.
+/// The code that a path or an id of `view` names: wherever it runs. Of the flat view, its outermost
+/// instances.
 std::vector<database::ContextRange> find_code(const views::Figures& figures, const std::string& name) {
   const database::Contents& experiment = figures.experiment();
   std::vector<ContextId> contexts;
   if (const auto node = views::CallingContext(figures).find(name)) {
     contexts.push_back(static_cast<ContextId>(*node));
+  } else if (const auto scope = views::Flat(figures).find(name)) {
+    contexts = views::outermost_instances(experiment, *scope);
   } else {
     try {
       contexts = views::find_contexts(figures, name);
     } catch (const views::NoSuchNode& missing) {
-      throw CommandError("what-if: " + name + ": " + missing.what());
+      throw UsageError("what-if: " + name + ": " + missing.what());
     }
   }
   const auto communicates = [&](ContextId context) { return is_communication(experiment, context); };

@@ -101,6 +101,9 @@ struct Charged {
 };
 /// Whether the machine is a suspect, and not for slow processors.
 bool lacks_processors(const database::Contents& experiment);
+/// Below a blamed context no more are named, and after the first none that explains less of its idleness.
+inline constexpr std::size_t kSuspectsListed = 4;
+inline constexpr double kWorthNaming = 0.1;
 /// Those of a blamed context, the largest first.
 std::vector<Charged> suspects_below(const database::Contents& experiment, const Blamed& blamed);
 

@@ -30,7 +30,7 @@ std::string suspect_phrase(const database::Contents& experiment, database::Conte
 
 /// Below blamed places, where start-up is left out.
 inline constexpr const char* kBlameSharesWithoutStartUp =
-    "Shares are of the waiting outside MPI_Init and MPI_Finalize.";
+    "Shares are of the waiting outside MPI_Init and MPI_Finalize; seconds count that inside, too.";
 
 /// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`, `moves data
 /// for longer on`: how much more a suspect's threads work than the others.

@@ -3,6 +3,7 @@
 #include "request/errors.hpp"
 #include "spelling/closest.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -96,6 +97,10 @@ SegmentMetric segment_metric(const database::Contents& experiment, const Variati
   for (const SegmentMetric& metric : segment_metrics(experiment, variation)) {
     if (metric.name == name) return metric;
     names.push_back(metric.name);
+  }
+  if (names.empty() && (views::metric_named(experiment, name) || name == views::kImbalance)) {
+    throw UsageError("--metric: " + name +
+                     ": is no event that the time lines hold (leave it out: times of iterations need none)");
   }
   if (names.empty()) {
     throw UsageError(

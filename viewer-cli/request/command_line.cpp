@@ -447,6 +447,7 @@ std::vector<std::string> option_names(std::string_view command) {
                                          [&](const auto& each) { return each.first == command; });
   if (found == kCommands.end()) return names;
   for (const OptionUse& use : kUses) {
+    if (found->second == Command::report && use.option == "--every") continue;  // only without the word
     if (std::find(use.commands.begin(), use.commands.end(), found->second) != use.commands.end())
       names.emplace_back(use.option);
   }

@@ -107,13 +107,14 @@ std::vector<std::string> option_names(std::string_view command);
 /// first.
 std::string help_text(std::string_view command);
 
-/// What shells print instead of words: names of files fit here.
+/// What shells print instead of words: names of files fit here, or of databases and directories.
 inline constexpr const char* kCompleteFiles = ":files";
+inline constexpr const char* kCompleteDatabases = ":databases";
 
 /// What may stand in place of the last of `words` (those behind the tool's name; the last one may be empty or
-/// only begun): commands, views, formats, options of the command, and metrics and roles of the database that
-/// is named before. Those that begin like it, or kCompleteFiles alone. Never merges, never throws: what
-/// cannot be read completes to nothing.
+/// only begun): commands, views, formats, options of the command, and metrics, roles and procedures of the
+/// database that is named before. Those that begin like it, behind kCompleteFiles or kCompleteDatabases.
+/// Never merges, never throws: what cannot be read completes to nothing.
 std::vector<std::string> complete(std::span<const std::string> words);
 
 }  // namespace culprit::viewer

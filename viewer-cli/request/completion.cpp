@@ -1,11 +1,14 @@
 #include "request/command_line.hpp"
+#include "text/shorten.hpp"
 #include "views/column.hpp"
+#include "views/frame.hpp"
 #include "views/source.hpp"
 
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -14,10 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 20> kWithValue = {
-    "--format",  "--sort",       "--metrics", "--metric", "--derive", "--depth", "--min",
-    "--focus",   "--ranks",      "--role",    "--output", "-o",       "--finer", "--procedure",
-    "--scaling", "--source-map", "--after",   "--job",    "--looks",  "--every"};
+constexpr std::array<std::string_view, 23> kWithValue = {
+    "--balance",   "--speedup", "--remove",     "--format", "--sort", "--metrics", "--metric", "--derive",
+    "--depth",     "--min",     "--focus",      "--ranks",  "--role", "--output",  "-o",       "--finer",
+    "--procedure", "--scaling", "--source-map", "--after",  "--job",  "--looks",   "--every"};
 
 bool has_value(const std::string& option) {
   return std::find(kWithValue.begin(), kWithValue.end(), option) != kWithValue.end();
@@ -58,6 +61,27 @@ Words metrics_of(const std::string& database) {
   return names;
 }
 
+/// What `variation` shows over iterations.
+Words events_of(const std::string& database) {
+  Words names;
+  const views::DatabaseSource source(database_of(database));
+  for (const std::uint32_t metric : source.experiment().trace().metrics)
+    names.push_back(source.experiment().metrics[metric].name);
+  return names;
+}
+
+/// Paths of one name.
+Words procedures_of(const std::string& database) {
+  std::set<std::string> names;
+  const views::DatabaseSource source(database_of(database));
+  const database::Contents& experiment = source.experiment();
+  for (std::uint32_t number = 0; number < experiment.procedures.size(); ++number) {
+    const database::Context& first = experiment.contexts[experiment.procedures[number].first];
+    names.insert(without_parameters(views::label(views::frame_of(experiment, first))));
+  }
+  return {names.begin(), names.end()};
+}
+
 Words roles_of(const std::string& database) {
   Words names;
   const views::DatabaseSource source(database_of(database));
@@ -70,18 +94,22 @@ Words values_of(const std::string& option, const Words& before) {
   if (option == "--scaling") return {"strong", "weak"};
   if (option == "--output" || option == "-o") return {kCompleteFiles};
   if (before.empty()) return {};
+  if (option == "--balance" || option == "--speedup" || option == "--remove") return procedures_of(before[0]);
+  if (option == "--metric" && before.size() > 1 && before[1] == "variation") return events_of(before[0]);
   if (option == "--metric" || option == "--metrics" || option == "--sort") return metrics_of(before[0]);
   if (option == "--role") return roles_of(before[0]);
   return {};
 }
 
 Words arguments_of(const Words& before) {
-  if (before.empty() || before[0] == "stacks") return {kCompleteFiles};
+  if (before.empty()) return {kCompleteDatabases, "stacks"};
+  if (before[0] == "stacks") return {kCompleteFiles};
   if (before.size() == 1) return command_names();
   if (before.size() > 2) return {};
   if (before[1] == "view") return view_names();
   if (before[1] == "export") return export_names();
-  if (before[1] == "diff") return {kCompleteFiles};
+  if (before[1] == "diff") return {kCompleteDatabases};
+  if (before[1] == "threads") return procedures_of(before[0]);
   return {};
 }
 
@@ -94,8 +122,9 @@ Words options_of(const Words& before) {
 }
 
 Words keep_begun(Words words, const std::string& begun) {
-  std::erase_if(words,
-                [&](const std::string& word) { return word != kCompleteFiles && !word.starts_with(begun); });
+  std::erase_if(words, [&](const std::string& word) {
+    return word != kCompleteFiles && word != kCompleteDatabases && !word.starts_with(begun);
+  });
   return words;
 }
 

@@ -106,7 +106,7 @@ good the data is.
 
 usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
 )help",
-     R"help(  --sort METRIC           siblings by this metric, largest first (default: REALTIME:sum (I))
+     R"help(  --sort METRIC           siblings by this metric, largest first (default: the first of --metrics, else REALTIME:sum (I))
   --metrics A,B           columns (default: time, own time, idleness, and imbalance as "blame")
   --derive NAME=FORMULA   a metric of your own, from others (see below); repeatable
   --depth N               levels below the roots (default: all; text of callers: 2)
@@ -118,7 +118,7 @@ usage: viewer-cli DB|DIR view [calling-context|callers|flat] [options]
   --lines                 text: show source lines too
   --inside-waits          text: show what lies inside MPI calls and other waits too
   --all                   text: leave nothing out (--lines --inside-waits --min 0, all levels, recursion, std::)
-  --ids                   text: print node ids, for `threads`; each frame on its own row
+  --ids                   text: print node ids, for `threads` and `what-if`; each frame on its own row
 )help",
      kTable,
      R"help(json and csv leave out nothing unless asked.
@@ -141,7 +141,7 @@ half of its parent.
   viewer-cli run1.db hot-path
   viewer-cli run1.db hot-path --metric idleness
 )help",
-     R"help(  --metric METRIC         (default: REALTIME:sum (I))
+     R"help(  --metric METRIC         (default: REALTIME:sum (I)); of an (E) the path is that of its (I)
   --derive NAME=FORMULA   as for `view`
   --ranks LIST, --role NAME, --without-startup, --lines, --inside-waits, --all, --ids: as for `view`
 )help",
@@ -156,9 +156,9 @@ half of its parent.
 
 usage: viewer-cli DB|DIR threads NODE [options]
 
-NODE is a path of frame names joined by "/", starting at any frame; call sites, loops and inlined code in
-between may be left out. Or an id that `view --ids` prints. Of several nodes of that name the one with
-the most time is shown.
+NODE is a path of frame names joined by "/", starting at any frame; call sites, loops, inlined code, regions
+and start-up frames in between may be left out, and names may hold "/" themselves. Or an id that
+`view --ids` prints. Of several nodes of that name the one with the most time is shown.
 )help",
      R"help(  --metric METRIC         (default: REALTIME:sum (I); the statistic does not matter here)
   --derive NAME=FORMULA   as for `view`, computed for each thread

@@ -7,8 +7,11 @@ _viewer_cli() {
   if [[ $line == *[[:space:]] ]]; then words+=(''); fi
   current=${words[-1]}
   mapfile -t COMPREPLY < <("${words[0]}" --complete "${words[@]:1}" 2>/dev/null)
-  if [[ ${COMPREPLY[0]:-} == :files ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  if [[ ${COMPREPLY[0]:-} == :* ]]; then
+    local -a further=("${COMPREPLY[@]:1}") filter=()
+    if [[ ${COMPREPLY[0]} == :databases ]]; then filter=(-X '!*.db'); fi
+    mapfile -t COMPREPLY < <({ compgen -f "${filter[@]}" -- "$current"; compgen -d -- "$current"; } | sort -u)
+    COMPREPLY+=("${further[@]}")
     compopt -o filenames 2>/dev/null
     return
   fi

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kMilli = 1e3;
 constexpr double kMicro = 1e6;
+constexpr double kNano = 1e9;
 
 std::string micro(bool unicode) {
   return unicode ? "µs" : "us";
@@ -62,7 +63,8 @@ std::string duration(double seconds, bool unicode) {
   if (size >= 9.995) return grouped(seconds, 1) + " s";
   if (size >= 0.9995) return grouped(seconds, 2) + " s";
   if (size >= 0.9995e-3) return grouped(seconds * kMilli, size < 9.95e-3 ? 1 : 0) + " ms";
-  return grouped(seconds * kMicro) + ' ' + micro(unicode);
+  if (size >= 0.9995e-6) return grouped(seconds * kMicro) + ' ' + micro(unicode);
+  return grouped(seconds * kNano) + " ns";
 }
 
 std::string percent(double share) {

@@ -144,7 +144,11 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
     out << '\n' << screen.dim("~ callers were inferred: its module has no unwind information") << '\n';
   write_left_out(out, screen, shown, "under", request.options.min_percent);
   if (request.without_startup)
-    out << '\n' << screen.dim("Shares are of the run without MPI_Init and MPI_Finalize.") << '\n';
+    out << '\n'
+        << screen.dim(
+               "Shares are of the run without MPI_Init and MPI_Finalize; what holds these may have above 100 "
+               "%.")
+        << '\n';
 }
 
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,

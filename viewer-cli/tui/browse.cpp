@@ -82,7 +82,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
   Workspace workspace(source, database, screen.unicode);
   workspace.without_startup = start.without_startup;
   define_remembered(workspace);
-  FindingsTask findings(source, workspace.unicode(), start.without_startup);
+  FindingsTask findings(source, database, workspace.unicode(), start.without_startup);
   Browser browser(workspace, findings);
   restore_view(browser, workspace);
   if (!start.source_map.empty()) browser.source().put_first(start.source_map);

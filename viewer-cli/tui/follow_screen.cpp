@@ -241,9 +241,8 @@ void FollowScreen::sort(FollowTree::Order order, bool by_interval) {
 }
 
 void FollowScreen::handle(const Event& event) {
-  const bool was_help = std::exchange(help_, false);
+  if (std::exchange(help_, false)) return;  // any key closes it
   if (event.is(U'q') || (event.key == Key::function && event.number == 10)) finished_ = true;
-  if (was_help) return;
   if (event.is(U'?') || (event.key == Key::function && event.number == 1)) help_ = true;
   if (event.is(U'i')) sort(order_, !by_interval_);
   if (event.is(U's')) sort(static_cast<FollowTree::Order>((static_cast<int>(order_) + 1) % 3), by_interval_);

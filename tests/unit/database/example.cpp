@@ -131,7 +131,7 @@ void fill_metrics(Experiment& e) {
   e.metrics = {
       {"REALTIME", "ns", "Wall-clock time, sampled.", false},
       {"CPU", "ns", "CPU time that passed between samples.", false},
-      {"samples", "samples", "Samples taken.", false},
+      {"samples", "count", "Samples taken.", false},
       {"idleness", "ns", "Time inside blocking communication or another wait, moving no data.", false},
       {"communication", "ns", "Time inside communication that is not idle.", false},
       {"imbalance", "ns", "Idleness shifted to the deepest balanced scope above it.", true},
@@ -152,7 +152,7 @@ void fill_run(Experiment& e) {
            .hosts = {"node1", "node2"},
            .events = {"REALTIME@5000"},
            .notes = {"/opt/vendor/libblob.so has no unwind information"}};
-  e.roles = {{"main", 8}, {"gomp_thread_start", 4}};
+  e.roles = {{"main", 8}, {"OpenMP worker", 4}};
   std::uint64_t samples = 0, partial = 0;
   for (const Summary& summary : e.context_summaries) {
     if (summary.metric != kSamples) continue;

@@ -27,6 +27,31 @@ TEST_CASE("The name that is not found is said") {
   CHECK_THROWS_WITH(find_contexts(figures, "nothing"), Catch::Contains("called 'nothing'"));
   CHECK_THROWS_AS(find_contexts(figures, ""), NoSuchNode);
   CHECK_THROWS_AS(find_contexts(figures, "main//spmv"), NoSuchNode);
+  CHECK_THROWS_AS(find_contexts(figures, "/main"), NoSuchNode);
+}
+
+TEST_CASE("Start-up frames may be left out, and names may hold slashes") {
+  using database::ContextKind;
+  SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const auto program = sample.add(0, {ContextKind::root, "<program root>"});
+  const auto start =
+      sample.add(program, {ContextKind::procedure, "_start", "", 0, "app", database::kStartUp});
+  const auto main = sample.add(start, {ContextKind::procedure, "main"});
+  const auto file = sample.add(main, {ContextKind::region, "file /tmp/mesh.dat"});
+  const auto read = sample.add(file, {ContextKind::procedure, "read"});
+  const auto divide = sample.add(main, {ContextKind::procedure, "operator/(Vector const&, double)"});
+  sample.finish();
+  const Figures figures(sample);
+  CHECK(find_contexts(figures, "<program root>/main") == Found{main});
+  CHECK(find_contexts(figures, "<program root>/_start/main") == Found{main});
+  CHECK(find_contexts(figures, "main/file /tmp/mesh.dat") == Found{file});
+  CHECK(find_contexts(figures, "file /tmp/mesh.dat/read") == Found{read});
+  CHECK(find_contexts(figures, "main/operator/") == Found{divide});
+  CHECK_THROWS_WITH(find_contexts(figures, "main/file /tmp/mesh.dat/write"),
+                    Catch::Contains("'write' directly below"));
+  CHECK_THROWS_WITH(find_contexts(figures, "main/file /tmp/other"),
+                    Catch::Contains("'file ' directly below"));
 }
 
 TEST_CASE("The hot path keeps at least half of its parent's metric") {

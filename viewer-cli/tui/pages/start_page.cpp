@@ -12,6 +12,7 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace culprit::viewer::tui {
 namespace {
 
 constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts; of the run: work
-constexpr std::size_t kBlamedListed = 3, kSuspectsListed = 3, kWorkListedHere = 4, kCallsNamed = 3;
+constexpr std::size_t kBlamedListed = 3, kWorkListedHere = 4, kCallsNamed = 3;
 
 class StartPage {
  public:
@@ -102,18 +103,19 @@ class StartPage {
   }
 
   void suspects(const views::Figures& all, const Blamed& blamed) {
-    std::size_t listed = 0;
-    double saved = 0;
+    SuspectGroup listed;
     double known = 0;
     for (const Charged& charged : suspects_below(experiment_, blamed)) {
       const database::Suspect& suspect = *charged.suspect;
-      if (!listed_.insert(&suspect).second) {
+      if (listed_.contains(&suspect)) {
         known += charged.explains_s;
         continue;
       }
-      if (listed++ == kSuspectsListed) break;
+      const bool matters = listed.empty() || charged.explains_s >= kWorthNaming * blamed.idle_s;
+      if (!matters || listed.size() == kSuspectsListed) continue;
+      listed_.insert(&suspect);
+      listed.push_back(&suspect);
       const SuspectFacts facts = examine(all, suspect);
-      saved += seconds_of(suspect.save_balanced_ns);
       const std::string who = more_work_phrase(facts) + ' ' + threads_phrase(experiment_, suspect.locations);
       const std::string name = "suspect " + name_of(experiment_, names_, suspect);
       const std::string worth = "explains " + time(charged.explains_s);
@@ -130,19 +132,26 @@ class StartPage {
     }
     if (known > 0) {
       page_.say("Suspects named above explain " + keep(time(known)) + " of it.", width_, 4, Tone::dim);
-    } else if (listed == 0) {
+    } else if (listed.empty()) {
       page_.say(std::exchange(told_that_delays_move_, true)
                     ? none_slower_phrase(experiment_, blamed.role) + " either."
                     : unexplained_phrase(all, blamed.role, ""),
                 width_, 4, Tone::dim);
     }
-    if (listed > 0) worth(saved);
+    if (!listed.empty()) worth(listed);
   }
 
-  void worth(double saved) {
+  /// As the report has it.
+  void worth(const SuspectGroup& listed) {
     const double run_s = diagnosis_.elapsed_s;
-    if (run_s <= 0 || saved <= 0) return;
-    page_.say("Balanced, the run would take about " + keep(round_percent(saved / run_s)) + " less time.",
+    double by_sums = 0;
+    for (const database::Suspect* const each : listed) by_sums += seconds_of(each->save_balanced_ns);
+    std::optional<double> replayed;
+    if (const auto found = findings_.replayed.find(listed); found != findings_.replayed.end())
+      replayed = static_cast<double>(found->second) / 1e9;
+    if (run_s <= 0 || std::max(by_sums, replayed.value_or(0)) <= 0) return;
+    page_.say(std::string("Balanced, ") + (listed.size() > 1 ? "they" : "it") + " would save " +
+                  saving_phrase(by_sums, replayed, run_s, workspace_.unicode()) + '.',
               width_, 4, Tone::dim);
   }
 

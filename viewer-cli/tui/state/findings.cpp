@@ -2,6 +2,7 @@
 
 #include "commands/critical_path.hpp"
 #include "commands/list.hpp"
+#include "commands/report_text.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/call_path_text.hpp"
@@ -28,8 +29,9 @@ constexpr std::size_t kNamesInVerdict = 60;
 
 }  // namespace
 
-FindingsTask::FindingsTask(const views::Source& source, bool unicode, bool without_startup)
-    : unicode_(unicode), without_startup_(without_startup) {
+FindingsTask::FindingsTask(const views::Source& source, std::string database, bool unicode,
+                           bool without_startup)
+    : database_(std::move(database)), unicode_(unicode), without_startup_(without_startup) {
   // Signals are the terminal's thread's business.
   sigset_t all;
   sigset_t before;
@@ -50,6 +52,7 @@ void FindingsTask::form(const views::Source& source) {
     (void)source.experiment().waits();
     (void)source.experiment().communication();
     findings_.diagnosis = diagnose(figures, without_startup_);
+    findings_.replayed = replayed_suspects(figures, database_, without_startup_);
     findings_.verdict = find_verdict(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
     findings_.efficiency = efficiency_of(figures);
     findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));

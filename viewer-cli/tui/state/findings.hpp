@@ -2,6 +2,7 @@
 
 #include "commands/efficiency.hpp"
 #include "commands/list.hpp"
+#include "commands/replayed_savings.hpp"
 #include "findings/causes.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/mpi_calls.hpp"
@@ -23,6 +24,7 @@ inline constexpr std::size_t kMostRows = 300;
 /// What the analyses show, over all threads.
 struct Findings {
   Diagnosis diagnosis;
+  ReplayedSuspects replayed;  ///< what balancing suspects saves, where the time lines are at hand
   Verdict verdict;
   std::string idleness_parts;         ///< of waiting; empty: it is of one kind
   std::vector<std::string> messages;  ///< what of communication is worth a sentence
@@ -43,8 +45,10 @@ struct Findings {
 /// key may.
 class FindingsTask {
  public:
-  /// `source` must outlive this.
-  explicit FindingsTask(const views::Source& source, bool unicode = true, bool without_startup = false);
+  /// `source` must outlive this. `database`: its name; the measurement beside it is replayed, where there is
+  /// one.
+  explicit FindingsTask(const views::Source& source, std::string database = {}, bool unicode = true,
+                        bool without_startup = false);
   ~FindingsTask();
   FindingsTask(const FindingsTask&) = delete;
   FindingsTask& operator=(const FindingsTask&) = delete;
@@ -57,6 +61,7 @@ class FindingsTask {
  private:
   void form(const views::Source& source);
 
+  std::string database_;
   bool unicode_, without_startup_;
   Findings findings_;
   std::atomic<bool> ready_{false};

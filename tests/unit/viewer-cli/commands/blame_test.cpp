@@ -91,7 +91,8 @@ TEST_CASE("Shares of blame without start-up are of the waiting outside it, and s
   INFO(text);
   CHECK(text.find("60.00 s    0.0 %  connect") == 0);
   CHECK(text.find("\n30.00 s   93.8 %  loop at a.c:7 in main") != std::string::npos);
-  CHECK(text.find("Shares are of the waiting outside MPI_Init and MPI_Finalize.") != std::string::npos);
+  CHECK(text.find("Shares are of the waiting outside MPI_Init and MPI_Finalize; seconds") !=
+        std::string::npos);
   CHECK(run(finalize.sample, {"blame"}).find("Shares are") == std::string::npos);
 }
 

@@ -62,6 +62,12 @@ a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 oth
 )");
 }
 
+TEST_CASE("communication: a narrow screen has fewer columns") {
+  const TrafficSample traffic;
+  const std::string text = run(traffic.sample, {"communication"}, 60);
+  CHECK(text.find("\n  time     of run  calls    mean  longest  call\n") != std::string::npos);
+}
+
 TEST_CASE("communication: polls that found nothing stand beside those that found something") {
   using database::ContextKind;
   views::testing::SampleExperiment sample({"REALTIME", "idleness", "polls-in-vain"});

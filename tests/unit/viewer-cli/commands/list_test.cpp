@@ -173,6 +173,7 @@ TEST_CASE("what cut time lines lack is said with the lists that are made of them
   SolverSample solver;
   CHECK(cut_time_lines_phrase(solver.sample.experiment()).empty());
   SolverSample cut;
+  cut.sample.build().trace.traced = 8;
   cut.sample.build().trace.stopped = 2;
   const database::Contents& e = cut.sample.experiment();
   const std::string phrase = cut_time_lines_phrase(e);

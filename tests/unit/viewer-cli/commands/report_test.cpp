@@ -375,6 +375,7 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
       run(threads.sample, {"causes"}),
       "causes: run1.db: the run has no MPI ranks, whose time lines this would compare (see `blame` and "
       "`waits`)");
+  CHECK_THROWS_WITH(run(threads.sample, {"communication"}), Catch::Contains("made no MPI calls"));
   CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
 }
 

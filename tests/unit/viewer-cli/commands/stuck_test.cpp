@@ -75,7 +75,9 @@ TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
   stuck::Findings none;
   none.verdict = "Not stuck";
   CHECK(text(job(0), none) == "Not stuck.\n");
-  CHECK(text(over, none) == "Not stuck, when the job ended.\n");
+  CHECK(text(over, none) == "The job was killed; until then no rank was stuck.\n");
+  for (stuck::Process& process : over.processes) process.life = stuck::Life::ended;
+  CHECK(text(over, none) == "The job has ended; until then no rank was stuck.\n");
   none.aborted = {0};
   none.verdict = "Aborted: rank 0 ended the job";
   CHECK(text(over, none) == "Aborted: rank 0 ended the job.\n");

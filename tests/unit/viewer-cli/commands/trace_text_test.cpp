@@ -232,6 +232,8 @@ Unusually high (2 iterations):
       "--metric: no such metric: 'perf::PAGE-FALTS' (did you mean perf::PAGE-FAULTS? choose one of: "
       "perf::PAGE-FAULTS)");
   const TracedSample traced;
+  CHECK_THROWS_WITH(run(traced.sample, {"variation", "--metric", "idleness"}),
+                    Catch::Contains("no event that the time lines hold"));
   CHECK_THROWS_WITH(run(traced.sample, {"variation", "--metric", "CPUTIME"}),
                     "--metric: CPUTIME: the time lines of this run hold no events but REALTIME (measure with "
                     "hpcrun-lite -e REALTIME,CPUTIME --trace)");

@@ -171,6 +171,15 @@ TEST_CASE("The hot path as a table") {
   CHECK(text.find("opal_progress") == std::string::npos);
 }
 
+TEST_CASE("The hot path of what frames cost themselves is that of what lies below them") {
+  const SolverSample solver;
+  const std::string text = run(solver.sample, {"hot-path", "--metric", "REALTIME:sum (E)"});
+  INFO(text);
+  CHECK(text.find("spmv  ← solver.c:414\n") != std::string::npos);
+  CHECK(run(solver.sample, {"hot-path", "--metric", "imbalance (E)"}).find("The run has no") ==
+        std::string::npos);
+}
+
 TEST_CASE("What the database does not have is wrong usage") {
   const SolverSample solver;
   CHECK_THROWS_WITH(run(solver.sample, {"view", "--sort", "NOPE"}), Catch::Contains("NOPE"));
@@ -180,7 +189,7 @@ TEST_CASE("What the database does not have is wrong usage") {
   CHECK_THROWS_WITH(run(solver.sample, {"view", "--focus", "("}), Catch::Contains("("));
   CHECK_THROWS_WITH(run(solver.sample, {"threads", "spmv", "--metric", "imbalance"}),
                     Catch::Contains("imbalance"));
-  CHECK_THROWS_AS(run(solver.sample, {"threads", "no/such/node"}), CommandError);
+  CHECK_THROWS_AS(run(solver.sample, {"threads", "no/such/node"}), UsageError);
   CHECK_THROWS_WITH(run(solver.sample, {"threads", "no/such/node"}), Catch::Contains("no/such/node"));
 }
 

@@ -29,6 +29,13 @@ merge::WhatIfAnswer answer_of(const views::testing::SolverSample& solver) {
           .contradictions = 0};
 }
 
+std::string flat_id_of(const database::Contents& experiment, std::string_view procedure) {
+  for (std::uint32_t scope = 0; scope < experiment.flat.size(); ++scope) {
+    if (experiment.strings[experiment.flat[scope].name] == procedure) return 'f' + std::to_string(scope);
+  }
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("what-if: how long the run would take, whose waits get shorter, and which get longer") {
@@ -82,6 +89,10 @@ TEST_CASE("what-if: code is found by path or id, with all that it calls; communi
   CHECK(question.changes[1].kind == Kind::speed_up);
   CHECK(question.changes[1].factor == 1.5);
   CHECK(question.ranks == std::vector<std::int32_t>{3, 7});
+
+  Invocation by_id;
+  by_id.what_if.removed = {flat_id_of(solver.sample.experiment(), "spmv")};
+  CHECK(what_if_question(solver.sample, by_id).changes[0].where[0].first == solver.spmv);
 
   const auto refuses = [&](const Invocation& wrong) { CHECK_THROWS(what_if_question(solver.sample, wrong)); };
   Invocation wrong;

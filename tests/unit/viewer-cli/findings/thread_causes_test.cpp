@@ -24,7 +24,7 @@ struct Team {
 
   /// `idle`: what each worker says that it idled.
   explicit Team(std::uint64_t idle = 65 * kSecond) {
-    const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+    const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
     const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
     const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
     assemble = sample.add(main, {ContextKind::procedure, "assemble", "a.c", 10});
@@ -74,9 +74,9 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
   const std::vector<std::string> phrases = thread_cause_phrases(figures, 260, 60, false);
   REQUIRE(phrases.size() == 2);
   CHECK(wrap(phrases[0], 1000) ==
-        "The gomp_thread_start threads idle 93 % of their time, 76 % of that while the main thread is in "
+        "The OpenMP worker threads idle 93 % of their time, 76 % of that while the main thread is in "
         "assemble at a.c:10 "
-        "(serial) and 22 % while gomp_thread_start threads are in the loop at a.c:21 in sweep [OpenMP region "
+        "(serial) and 22 % while OpenMP worker threads are in the loop at a.c:21 in sweep [OpenMP region "
         "0] (uneven "
         "iterations).");
   CHECK(wrap(phrases[1], 1000) ==
@@ -86,7 +86,7 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
 
 TEST_CASE("What one thread alone does in a loop of a team is not serial") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
-  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
   const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
   const ContextId region = sample.add(root, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
   const ContextId loop = sample.add(region, {ContextKind::loop, "", "a.c", 21});
@@ -105,7 +105,7 @@ TEST_CASE("What one thread alone does in a loop of a team is not serial") {
 
 TEST_CASE("A procedure that calls itself is no tool of others, and named once") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
-  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
   const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
   const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
   const ContextId outer = sample.add(main, {ContextKind::procedure, "divide", "a.c", 10});
@@ -124,7 +124,7 @@ TEST_CASE("A procedure that calls itself is no tool of others, and named once") 
 
 TEST_CASE("The body of a region is named in each role if all its threads together cause a good part") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
-  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start");
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
   const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
   const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
   const ContextId sweep = sample.add(main, {ContextKind::procedure, "sweep", "a.c", 20});

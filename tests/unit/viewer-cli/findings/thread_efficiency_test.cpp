@@ -23,7 +23,7 @@ struct Hybrid {
                            "lock-wait-counted", "thread-overhead"}};
 
   Hybrid() {
-    const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("gomp_thread_start"),
+    const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker"),
                         others = sample.add_role("progress_engine");
     const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
     const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});

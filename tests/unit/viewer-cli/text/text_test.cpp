@@ -59,6 +59,7 @@ TEST_CASE("Durations take a fitting unit") {
   CHECK(duration(0.0041, true) == "4.1 ms");
   CHECK(duration(12e-6, true) == "12 µs");
   CHECK(duration(12e-6, false) == "12 us");
+  CHECK(duration(140e-9, true) == "140 ns");
   CHECK(duration(0.99999, true) == "1.00 s");
   CHECK(duration(99.99, true) == "100 s");
 }

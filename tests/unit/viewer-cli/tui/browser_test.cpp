@@ -1,5 +1,6 @@
 // The way from the first screen to the culprit, and what concerns all panes.
 #include "driven_browser.hpp"
+#include "tui/pages/finding_pages.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -177,6 +178,27 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
   REQUIRE(reported != std::string::npos);
   CHECK(screen.find("lastingly", reported + 30) == std::string::npos);
   CHECK(contains(screen.substr(reported), "No thread is consistently slower here either."));
+}
+
+TEST_CASE("The start page has the saving of a replay, as the report has it") {
+  DrivenBrowser driven;
+  Findings findings = driven.findings();
+  const std::vector<Charged> suspects =
+      suspects_below(driven.workspace().experiment(), findings.diagnosis.blamed.front());
+  REQUIRE_FALSE(suspects.empty());
+  SuspectGroup group;
+  for (const Charged& each : suspects) group.push_back(each.suspect);
+  const auto text_of = [&] {
+    std::string text;
+    for (const PageLine& line : start_page(driven.workspace(), findings, 100).lines) {
+      for (const Span& span : line.spans) text += span.text;
+      text += '\n';
+    }
+    return text;
+  };
+  CHECK(contains(text_of(), "it would save about 15 % of the run time."));
+  findings.replayed[group] = 4'000'000'000;
+  CHECK(contains(text_of(), "(4.00 s, by a replay of the time lines)."));
 }
 
 TEST_CASE("y gives the call path under the cursor for the clipboard") {

@@ -16,7 +16,7 @@ DrivenBrowser::DrivenBrowser(int width, int height, bool unicode,
   source_ = std::make_unique<views::DatabaseSource>(path);
   std::filesystem::remove(path);  // it stays mapped
   workspace_ = std::make_unique<Workspace>(*source_, path.string(), unicode);
-  findings_ = std::make_unique<FindingsTask>(*source_, unicode);
+  findings_ = std::make_unique<FindingsTask>(*source_, std::string(), unicode);
   findings_->wait();
   browser_ = std::make_unique<Browser>(*workspace_, *findings_);
 }

@@ -37,6 +37,7 @@ class DrivenBrowser {
 
   [[nodiscard]] Browser& browser() { return *browser_; }
   [[nodiscard]] Workspace& workspace() { return *workspace_; }
+  [[nodiscard]] const Findings& findings() { return findings_->wait(); }
   [[nodiscard]] const database::Experiment& experiment() const { return example_.experiment; }
 
  private:

@@ -93,6 +93,9 @@ TEST_CASE("keys change the part, hold the screen, close nodes and quit") {
   CHECK(text_of(screen).find("these keys") != std::string::npos);
   screen.handle(key(U'x'));
   screen.handle(key(U's'));
+  screen.handle(key(U'?'));
+  screen.handle(key(U'q'));  // closes the help
+  CHECK(text_of(screen).find("these keys") == std::string::npos);
   CHECK_FALSE(screen.finished());
   screen.handle(key(U'q'));
   CHECK(screen.finished());
