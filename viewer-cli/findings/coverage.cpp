@@ -1,9 +1,12 @@
 #include "findings/coverage.hpp"
 
 #include "findings/diagnosis.hpp"
+#include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -16,14 +19,29 @@ bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
   return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
 }
 
+/// Whether time lines show that most of a role's idleness is for ranks that were late.
+bool mostly_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
+  if (!idleness) return true;
+  double late_ns = 0;
+  for (const database::Wait& wait : experiment.waits()) {
+    if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
+      late_ns += static_cast<double>(wait.ns);
+  }
+  return 2 * late_ns >= static_cast<double>(figures.context(role, *idleness, 0, true).sum);
+}
+
 /// Why idleness is unexplained, behind what was found; where all that could have been was measured.
-std::string reason(const database::Contents& experiment, std::uint32_t role) {
+std::string reason(const views::Figures& figures, std::uint32_t role) {
+  const database::Contents& experiment = figures.experiment();
   if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
   if (experiment.quality.cut_short > 0)
     return "ranks may have waited for processes that were killed, or the slow rank changes over time.";
-  return experiment.trace().traced > 0
-             ? "the slow rank changes over time; see `causes`."
-             : "the slow rank may change over time, which hpcrun-lite --trace shows.";
+  if (experiment.trace().traced > 0)
+    return mostly_for_late_ranks(figures, role) ? "the slow rank changes over time; see `causes`."
+                                                : "most waiting is not for late ranks.";
+  return "the slow rank may change over time, which hpcrun-lite --trace shows.";
 }
 
 }  // namespace
@@ -95,7 +113,7 @@ std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role
   const std::string found =
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
-  return found + ": " + reason(experiment, role);
+  return found + ": " + reason(figures, role);
 }
 
 std::string no_suspects_phrase(const database::Contents& experiment) {

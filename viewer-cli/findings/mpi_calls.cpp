@@ -176,12 +176,19 @@ class Patterns {
       const std::string name = mpi_call_name(experiment_, call.context);
       // MPI_Sendrecv bears its own time as a sender already.
       if (receives(name) && call.sent_bytes == 0) receiving_s_ += own(call);
-      if (call.sent_bytes != 0 && !is_collective(call, name)) sent_ += call.messages;
+      if (call.sent_bytes != 0 && !is_collective(call, name)) sent_ += sent_messages(call);
     }
   }
 
   [[nodiscard]] double share_of_receiving(const CallTraffic& call) const {
-    return sent_ == 0 ? 0 : receiving_s_ * static_cast<double>(call.messages) / static_cast<double>(sent_);
+    return sent_ == 0 ? 0
+                      : receiving_s_ * static_cast<double>(sent_messages(call)) / static_cast<double>(sent_);
+  }
+
+  /// Without those that a call receives, too.
+  [[nodiscard]] std::uint64_t sent_messages(const CallTraffic& call) const {
+    const bool both = mpi_call_name(experiment_, call.context).find("endrecv") != std::string::npos;
+    return both ? (call.messages + 1) / 2 : call.messages;
   }
 
   /// `MPI_Send at p2p.c:245 in sweep`.
@@ -208,12 +215,12 @@ class Patterns {
 
   [[nodiscard]] std::string of_messages(const CallTraffic& call, double cost_s) const {
     const double size = static_cast<double>(call.message_bytes) / static_cast<double>(call.messages);
+    const std::uint64_t sent = sent_messages(call);
     const std::string of = call.smallest == call.largest ? " of " : " of some ";
-    const std::string what =
-        keep(number(call.messages) + " messages" + of + bytes(size)) + " from " + place_of(call);
+    const std::string what = keep(number(sent) + " messages" + of + bytes(size)) + " from " + place_of(call);
     const std::string takes =
         " take " + share(cost_s) + " of the time" + (late_known() ? " with what receives them" : "");
-    if (size < kSmall && call.messages >= kMany)
+    if (size < kSmall && sent >= kMany)
       return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") + ", up to " +
              share(cost_s * (1 - 1 / kTogether)) + " would be saved.";
     if (size >= kLarge) return what + takes + ": what counts is how fast the network moves bytes.";

@@ -179,6 +179,8 @@ std::string more_work_phrase(const SuspectFacts& facts) {
   if (facts.only_here) return "works only on";
   const std::optional<double>& more_work = facts.more_work;
   if (!more_work) return "more work on";
+  constexpr double kNotable = 0.005;  // with processors lacking, work is CPU time
+  if (*more_work < kNotable) return "takes longer on";
   constexpr double kTwice = 1;
   constexpr double kAlmostOnly = 99;  // the others' work is a sample or two: no figure to state
   if (*more_work >= kAlmostOnly) return "works almost only on";

@@ -20,6 +20,7 @@ namespace culprit::viewer::tui {
 namespace {
 
 constexpr double kWorthListing = 0.05;  // of the idleness: blamed contexts; of the run: work
+constexpr double kMostlyLacked = 0.5;   // of what is unexplained: without a processor
 constexpr std::size_t kBlamedListed = 3, kWorkListedHere = 4, kCallsNamed = 3;
 
 class StartPage {
@@ -133,12 +134,28 @@ class StartPage {
     if (known > 0) {
       page_.say("Suspects named above explain " + keep(time(known)) + " of it.", width_, 4, Tone::dim);
     } else if (listed.empty()) {
-      page_.say(std::exchange(told_that_delays_move_, true)
-                    ? none_slower_phrase(experiment_, blamed.role) + " either."
-                    : unexplained_phrase(all, blamed.role, ""),
-                width_, 4, Tone::dim);
+      say_why_none(all, blamed);
     }
     if (!listed.empty()) worth(listed);
+  }
+
+  /// As the report has it.
+  void say_why_none(const views::Figures& all, const Blamed& blamed) {
+    const bool of_ranks = experiment_.run.ranks > 0 && experiment_.roles[blamed.role].name == "main";
+    const double lacked = of_ranks && diagnosis_.idle_s > 0
+                              ? findings_.verdict.losses.no_processor_s * blamed.idle_s / diagnosis_.idle_s
+                              : 0;
+    if (lacked >= kMostlyLacked * blamed.idle_s) {
+      page_.say("About " + keep(time(std::min(lacked, blamed.idle_s))) +
+                    " of it is waited without a processor, for which no code is to blame.",
+                width_, 4, Tone::dim);
+      return;
+    }
+    const bool again = std::exchange(told_that_delays_move_, true);
+    if (again && experiment_.roles[blamed.role].threads == 1) return;
+    page_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
+                    : unexplained_phrase(all, blamed.role, ""),
+              width_, 4, Tone::dim);
   }
 
   /// As the report has it.

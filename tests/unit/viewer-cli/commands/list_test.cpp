@@ -224,6 +224,7 @@ TEST_CASE("how much more some ranks work has no figure where the others have a s
   CHECK(said(1527, false, false) == "works almost only on");
   CHECK(said(1527, true, false) == "works only on");
   CHECK(said(0, false, true) == "moves data for longer on");
+  CHECK(said(0.001, false, false) == "takes longer on");
 }
 
 TEST_CASE("whose time it is, is said in few words") {
