@@ -135,7 +135,7 @@ void run_communication(std::ostream& out, const Screen& screen, const views::Sou
   const database::Contents& experiment = source.experiment();
   if (experiment.communication().calls.empty() && experiment.run.ranks == 0)
     throw CommandError("communication: " + invocation.database +
-                       ": the program made no MPI calls (see `waits` for what its threads wait for)");
+                       ": the run has no MPI ranks, so it made no MPI calls (see `waits`)");
   if (experiment.communication().calls.empty())
     require_trace(experiment, "communication", invocation.database);
   const views::Figures figures(source);
