@@ -23,7 +23,8 @@ struct GapSums {
   std::uint32_t threads = 0;
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
-  std::uint64_t most_ns = 0;  ///< of one thread
+  std::uint64_t most_ns = 0;     ///< of one thread
+  std::uint64_t longest_ns = 0;  ///< one gap
   std::uint64_t squares_low = 0,
                 squares_high = 0;  ///< Σ over threads of the squared deviations from their means
 
@@ -41,7 +42,8 @@ using IdlenessAt = std::function<std::uint64_t(std::uint32_t role, database::Con
 
 /// The gaps whose variation explains waiting that lasting differences do not (docs/algorithms.md 5.8), the
 /// most unexplained first; of each call that ends them the one that varies most. `idle_ns`: per role, of all
-/// its threads.
+/// its threads. `unexplained_ns` includes what other calls wait because of it: who is late at one call makes
+/// others wait at the next.
 std::vector<database::VaryingGap> find_varying_gaps(std::span<const GapSums> gaps, const IdlenessAt& idleness,
                                                     std::span<const std::uint64_t> idle_ns);
 

@@ -332,7 +332,7 @@ struct VaryingGap {
   std::uint64_t mean_ns = 0;
   std::uint64_t deviation_ns = 0;    ///< standard deviation within a thread
   std::uint64_t idle_ns = 0;         ///< of all threads, in the call
-  std::uint64_t unexplained_ns = 0;  ///< of that, what lasting differences do not explain
+  std::uint64_t unexplained_ns = 0;  ///< what lasting differences do not explain, there and in later calls
 
   friend bool operator==(const VaryingGap&, const VaryingGap&) = default;
 };

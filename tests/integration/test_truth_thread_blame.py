@@ -138,7 +138,8 @@ class Gomp(Blame):
         loops = [cause["loop"] for cause in self.report["thread_causes"]["idleness"]]
         self.assertTrue(any(loops), "uneven iterations are their loop's")
         text = harness.run([harness.VIEWER, self.database, "report"]).stdout
-        self.assertRegex(" ".join(text.split()), r"the loop at thread_blame.c:\d+ in run_loop .*\(uneven iterations\)")
+        self.assertRegex(" ".join(text.split()), r"the loop at thread_blame.c:\d+ in run_loop .*\(uneven iterations\).* In that loop "
+                                                 r"(thread|all threads).*: schedule\(dynamic\)")
 
     def test_iterations_in_order(self):
         self.check_idleness("ordered", "in_order")

@@ -342,8 +342,12 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
     phrase.append(". Lasting differences do not explain ").append(time(gap.unexplained_ns));
-    phrase.append(" of the ").append(time(gap.idle_ns));
-    phrase.append(" of waiting in that call: hpcrun-lite --trace shows who made whom wait.");
+    if (gap.unexplained_ns <= gap.idle_ns) {
+      phrase.append(" of the ").append(time(gap.idle_ns)).append(" of waiting in that call");
+    } else {
+      phrase.append(" of waiting, in that call and in others after it");
+    }
+    phrase.append(": hpcrun-lite --trace shows who made whom wait.");
   }
   return phrases;
 }

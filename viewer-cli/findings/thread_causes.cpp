@@ -29,6 +29,7 @@ constexpr double kGoodPart = 0.1;  // of what is caused in all: what is named by
 constexpr double kRest = 0.2;      // of that: what is left to a caller, that is worth a place
 constexpr double kOwnPart = 0.8;   // of a procedure's time: it is its caller's own
 constexpr double kSerial = 0.75;   // of the other threads: all idle but for what teams cost
+constexpr double kLonger = 1.1;    // of two threads' work in a loop: worth naming both
 constexpr std::size_t kNamed = 2;
 
 /// The sum over roles of what is counted at no place in particular.
@@ -222,7 +223,9 @@ class Explanation {
       cause.awaits = awaited(cause);
       return;
     }
-    if (const ContextId loop = loop_of_region(experiment_, cause.context); loop != database::kNone) {
+    ContextId loop = loop_of_region(experiment_, cause.context);
+    if (loop == database::kNone) loop = loop_in_body(cause);
+    if (loop != database::kNone) {
       const database::FlatId flat = experiment_.contexts[cause.context].flat;
       if (flat != database::kNone && figures_.flat_presence(flat, std::nullopt).observers > 1)
         cause.loop = loop;
@@ -235,6 +238,20 @@ class Explanation {
   }
 
  private:
+  /// The loop directly in the body of a parallel region in which most of the cause lies: the code of its
+  /// iterations need be no procedure of its own. kNone: none.
+  [[nodiscard]] ContextId loop_in_body(const ThreadCause& cause) const {
+    const auto metric = views::metric_named(experiment_, "idleness-caused");
+    if (!metric || !is_parallel_body(experiment_, cause.context)) return database::kNone;
+    for (ContextId below = cause.context + 1; below < experiment_.contexts[cause.context].end;
+         below = experiment_.contexts[below].end) {
+      if (experiment_.contexts[below].kind != ContextKind::loop) continue;
+      const auto ns = static_cast<double>(figures_.context(cause.role, *metric, below, true).sum);
+      if (ns >= kOwnPart * cause.caused_s * kNsPerSecond) return below;
+    }
+    return database::kNone;
+  }
+
   [[nodiscard]] const database::Suspect* awaited(const ThreadCause& cause) const {
     for (ContextId at = cause.context; at != database::kNone; at = experiment_.contexts[at].parent) {
       for (const Blamed& blamed : blamed_) {
@@ -256,7 +273,7 @@ class Explanation {
 /// Several paths to one procedure are one cause, for a sentence.
 struct NamedCause {
   std::string name;
-  std::uint32_t role;
+  std::optional<std::uint32_t> role;  ///< not set: several
   double caused_s;
 };
 
@@ -285,10 +302,12 @@ std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector
   std::vector<NamedCause> named;
   for (const ThreadCause& cause : causes) {
     const std::string name = name_of_cause(figures, cause, width, unicode);
-    const auto same = std::ranges::find_if(
-        named, [&](const NamedCause& each) { return each.name == name && each.role == cause.role; });
+    const auto same = std::ranges::find_if(named, [&](const NamedCause& each) {
+      return each.name == name && (!name.empty() || each.role == cause.role);
+    });
     if (same != named.end()) {
       same->caused_s += cause.caused_s;
+      if (same->role != cause.role) same->role.reset();
     } else {
       named.push_back({name, cause.role, cause.caused_s});
     }
@@ -297,12 +316,60 @@ std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector
   return named;
 }
 
-/// `the main thread is in solve`, `main threads are in solve`; `main threads work`, where no code has a name.
+/// `the main thread is in solve`, `main threads are in solve`, `threads are in solve`; `main threads work`,
+/// where no code has a name.
 std::string who_is_in(const database::Contents& experiment, const NamedCause& cause) {
-  const bool lone = experiment.roles[cause.role].threads == 1 && experiment.roles[cause.role].name == "main";
-  const std::string who = lone ? "the main thread" : role_phrase(experiment, cause.role);
+  if (!cause.role) return "threads are in " + cause.name;
+  const database::Role& role = experiment.roles[*cause.role];
+  const bool lone = role.threads == 1 && role.name == "main";
+  const std::string who = lone ? "the main thread" : role_phrase(experiment, *cause.role);
   if (cause.name.empty()) return who + (lone ? " works" : " work");
   return who + (lone ? " is in " : " are in ") + cause.name;
+}
+
+/// Work in `loop`, by the threads' numbers in their processes, of all processes: seconds.
+std::map<std::uint32_t, double> work_by_thread(const views::Figures& figures, ContextId loop) {
+  const database::Contents& experiment = figures.experiment();
+  const auto time = views::metric_named(experiment, "REALTIME");
+  const auto idleness = views::metric_named(experiment, "idleness");
+  std::map<std::uint32_t, double> work;
+  if (!time || !figures.over_all() || experiment.contexts[loop].flat == database::kNone) return work;
+  std::vector<ContextId> everywhere;  // workers reach it otherwise than main threads
+  for (ContextId at = 0; at < experiment.contexts.size(); ++at) {
+    const bool inside = !everywhere.empty() && at < experiment.contexts[everywhere.back()].end;
+    if (!inside && experiment.contexts[at].flat == experiment.contexts[loop].flat) everywhere.push_back(at);
+  }
+  const auto add = [&](std::uint32_t metric, double sign) {
+    const std::vector<std::uint64_t> values = figures.per_thread(everywhere, metric, true);
+    for (std::uint32_t location = 0; location < values.size(); ++location)
+      work[experiment.locations[location].thread] +=
+          sign * static_cast<double>(values[location]) / kNsPerSecond;
+  };
+  add(*time, 1);
+  if (idleness) add(*idleness, -1);
+  std::erase_if(work, [](const auto& each) { return each.second <= 0; });
+  return work;
+}
+
+/// Which threads work longest in a loop whose iterations are uneven, and what would share them: `There thread
+/// 1 works 2.9 times as long as thread 0; schedule(dynamic) shares iterations evenly, ...`.
+std::string schedule_advice(const views::Figures& figures, const std::vector<ThreadCause>& causes) {
+  const auto uneven =
+      std::ranges::find_if(causes, [](const auto& each) { return each.loop != database::kNone; });
+  if (uneven == causes.end()) return {};
+  const std::map<std::uint32_t, double> work = work_by_thread(figures, uneven->loop);
+  const auto by_work = [](const auto& a, const auto& b) { return a.second < b.second; };
+  if (work.size() < 2) return {};
+  const auto [least, most] = std::ranges::minmax_element(work, by_work);
+  const double ratio = most->second / least->second;
+  std::string text = "In that loop ";
+  if (ratio >= kLonger) {
+    text += keep("thread " + std::to_string(most->first)) + " works " + keep(grouped(ratio, 1) + " times") +
+            " as long as " + keep("thread " + std::to_string(least->first));
+  } else {
+    text += "all threads work equally long in sum: which one is late changes";
+  }
+  return text + ": schedule(dynamic), or smaller chunks of it, shares such iterations more evenly.";
 }
 
 std::string part(double part_s, double whole_s) {
@@ -378,8 +445,11 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     return enumerate(parts);
   };
   if (causes.idle_s >= kWorthTelling * total_s && !causes.idleness.empty()) {
-    if (const std::string who = who_idles(figures); !who.empty())
+    if (const std::string who = who_idles(figures); !who.empty()) {
       phrases.push_back(who + ", " + while_in(causes.idleness, causes.idle_s) + '.');
+      if (std::string advice = schedule_advice(figures, causes.idleness); !advice.empty())
+        phrases.push_back(std::move(advice));
+    }
   }
   if (causes.lock_waited_s >= kWorthTelling * total_s && !causes.locks.empty()) {
     std::vector<std::string> holders;

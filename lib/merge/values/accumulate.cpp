@@ -359,6 +359,7 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
     ++sums.threads;
     sums.count += epoch.count;
     sums.total_ns += epoch.total_ns;
+    sums.longest_ns = std::max(sums.longest_ns, epoch.window);
     sums.add_squares(static_cast<metrics::Uint128>(std::clamp(squares, 0.0, kMostSquares)));
     totals[context] += epoch.total_ns;
   }
