@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSilent{1500};
 /// After this silence the follower asks whether processes of this host live; those of others have a file
 /// system between us, which may be slow.
-constexpr std::chrono::seconds kDoubtful{3}, kDoubtfulElsewhere{60};
+constexpr std::chrono::milliseconds kDoubtful = kSilent, kDoubtfulElsewhere{60'000};
 /// The share of a processor that asking may take, while others of the run live and where none is known to.
 constexpr double kShareAmongLiving = 0.005, kShareInSilence = 0.05;
 /// For so long nothing runs once a run has ended.
@@ -360,10 +360,11 @@ Summary Follower::summary() {
   Summary summary;
   for (const auto& process : processes_) {
     const measurement::WatchedProcess& known = process->watch.process();
-    if (known.now_ns > known.start_ns)
-      summary.run_s =
-          std::max(summary.run_s, static_cast<double>(known.now_ns - known.start_ns) / kNsPerSecond);
+    if (known.now_ns >
+        known.start_ns)  // of a process that falls silent, this goes back to its last heartbeat
+      run_s_ = std::max(run_s_, static_cast<double>(known.now_ns - known.start_ns) / kNsPerSecond);
   }
+  summary.run_s = run_s_;
   std::vector<ProcessLabel> processes = labels();
   summary.interval = summarize(interval_, processes, tree_, interval_s_, machine(processes, true));
   for (ProcessLabel& each : processes) each.silent_s = 0;  // is said of the interval

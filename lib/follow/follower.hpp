@@ -81,6 +81,7 @@ class Follower {
   double question_s_ = 0;  ///< CPU time of the last question who lives
   bool nobody_lives_ = false;
   double cost_s_ = 0;
+  double run_s_ = 0;  ///< since the first process started, as it was shown last
   std::vector<std::string> problems_;
 };
 
