@@ -47,6 +47,13 @@ void print_remarks(const database::Quality& quality) {
   }
 }
 
+void print_vain_rules(const std::vector<std::string>& rules, bool all) {
+  const std::size_t listed = all ? rules.size() : std::min(rules.size(), kProblemsListed);
+  for (std::size_t i = 0; i < listed; ++i) print::announce("idle rules: " + rules[i]);
+  if (listed < rules.size())
+    print::announce(fmt::format("and {} more such rules (-v lists all)", rules.size() - listed));
+}
+
 }  // namespace
 
 int status_of(const merge::Outcome& outcome) {
@@ -66,6 +73,7 @@ void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int r
         ": not everybody may read it, because not everybody may read what it was made from (chmod "
         "shares it; --no-source leaves sources out)");
   }
+  print_vain_rules(outcome.vain_rules, line.verbose);
   if (!outcome.some_ranks.empty())
     print::announce("only " + outcome.some_ranks +
                     (outcome.some_ranks.starts_with("rank ") ? " was measured" : " were measured"));

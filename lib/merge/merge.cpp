@@ -130,6 +130,7 @@ Outcome judge(const Survey& survey, const Options& options, const database::Expe
                   .unreadable = survey.unreadable,
                   .quality = experiment.quality,
                   .problems = survey.problems,
+                  .vain_rules = {},
                   .some_ranks = describe_ranks(survey.processes)};
   std::uint64_t total_ns = 0;
   for (const database::Summary& summary : experiment.context_summaries) {
@@ -273,11 +274,13 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   gather_facts(comm, accumulation, summaries, each_location, experiment);
   describe_calls(comm, accumulation, experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced.findings);
+  std::vector<std::string> vain_rules;
   files::Readership readership;
   together(comm, [&] {
     if (!root) return;
     readership = add_sources(options, provenance, found, experiment, problems);
     adopt(std::move(traced.findings), found, options, experiment, problems);
+    vain_rules = rules.vain(experiment.strings);
   });
   bool private_for_inputs = false;
   if (writer) {
@@ -289,6 +292,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   const std::vector<std::string> unused = gather_lines(comm, traced.problems);
   problems.insert(problems.end(), unused.begin(), unused.end());
   Outcome outcome = conclude(comm, found, options, experiment, problems, private_for_inputs);
+  outcome.vain_rules = std::move(vain_rules);
   writing.step();
   return outcome;
 }

@@ -21,7 +21,10 @@ struct Outcome {
   std::uint64_t profiles = 0, contexts = 0, unreadable = 0;
   database::Quality quality;
   std::vector<std::string> problems;  ///< one line each: file: why (what to do)
-  std::string some_ranks;             ///< "ranks 0-3 of 16" where not all were measured; else empty
+  /// On rank 0: names of --idle-rules that fit no code of the run: "file:line: name: why (what to do)". A
+  /// file of rules may serve for several programs, so they are no problem.
+  std::vector<std::string> vain_rules;
+  std::string some_ranks;  ///< "ranks 0-3 of 16" where not all were measured; else empty
   double seconds = 0;
   bool private_for_inputs = false;  ///< fewer may read the database than the mask of modes would let
   /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time

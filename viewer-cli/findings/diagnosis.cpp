@@ -3,6 +3,7 @@
 #include "findings/diagnosis.hpp"
 
 #include "blame/blame.hpp"
+#include "measurement/kinds.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
@@ -27,10 +28,9 @@ double seconds(metrics::Uint128 ns) {
   return static_cast<double>(ns) / kNsPerSecond;
 }
 
-std::vector<IdleIn> sorted(const std::map<std::string, double>& by_name) {
+std::vector<IdleIn> sorted(const std::map<std::string, IdleIn>& by_name) {
   std::vector<IdleIn> result;
-  result.reserve(by_name.size());
-  for (const auto& [name, value] : by_name) result.push_back({name, value});
+  for (const auto& [name, idle] : by_name) result.push_back(idle);
   std::stable_sort(result.begin(), result.end(),
                    [](const IdleIn& a, const IdleIn& b) { return a.seconds > b.seconds; });
   return result;
@@ -58,7 +58,11 @@ std::string waiting_in(const database::Contents& experiment, ContextId context) 
 void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
                   std::span<const ContextId> left_out, Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
-  std::map<std::string, double> everywhere;
+  std::map<std::string, IdleIn> everywhere;
+  const auto add = [](std::map<std::string, IdleIn>& to, const IdleIn& some) {
+    const auto [known, fresh] = to.try_emplace(some.name, some);
+    if (!fresh) known->second.seconds += some.seconds;
+  };
   const auto counts = [&](ContextId context) {
     return std::ranges::none_of(left_out, [&](ContextId start_up) {
       return start_up <= context && context < experiment.contexts[start_up].end;
@@ -76,13 +80,15 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
     }
     part.total_s = std::max(part.total_s, 0.0);
     part.idle_s = std::max(part.idle_s, 0.0);
-    std::map<std::string, double> here;
+    std::map<std::string, IdleIn> here;
     for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
       if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
       const double idle = seconds(figures.context(role, *idleness, context, true).sum);
-      if (idle > 0 && counts(context)) here[waiting_in(experiment, context)] += idle;
+      const auto kind = static_cast<measurement::WaitKind>(experiment.contexts[context].wait_kind);
+      if (idle > 0 && counts(context))
+        add(here, {waiting_in(experiment, context), idle, kind == measurement::WaitKind::mpi});
     }
-    for (const auto& [name, value] : here) everywhere[name] += value;
+    for (const auto& [name, idle] : here) add(everywhere, idle);
     part.where = sorted(here);
     diagnosis.total_s += part.total_s;
     diagnosis.idle_s += part.idle_s;

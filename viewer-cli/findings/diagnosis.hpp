@@ -17,6 +17,7 @@ inline constexpr double kWorthTelling = 0.01;  ///< of the run: idleness below i
 struct IdleIn {
   std::string name;
   double seconds = 0;
+  bool in_mpi = false;  ///< for other ranks: a call of MPI, or what a user's rule says to be like one
 };
 
 /// Idleness of the threads of one role.

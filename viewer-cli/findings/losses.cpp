@@ -63,7 +63,7 @@ class Measurement {
     for (const IdleIn& call : diagnosis_.where) {
       // Waiting for files is in the time of input and output.
       if (call.name.starts_with("MPI_File_")) continue;
-      (call.name.starts_with("MPI_") ? waiting_s : losses_.threads_s) += call.seconds;
+      (call.in_mpi ? waiting_s : losses_.threads_s) += call.seconds;
     }
     std::vector<ContextId> startup;
     if (!diagnosis_.without_startup) startup = views::mpi_start_up(experiment_);
@@ -106,7 +106,7 @@ class Measurement {
     const RoleIdleness& idleness = diagnosis_.roles[role];
     double in_mpi_s = 0;
     for (const IdleIn& call : idleness.where)
-      if (call.name.starts_with("MPI_")) in_mpi_s += call.seconds;
+      if (call.in_mpi) in_mpi_s += call.seconds;
     return in_mpi_s > kMostly * idleness.idle_s;
   }
 

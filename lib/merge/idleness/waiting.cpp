@@ -99,7 +99,7 @@ void FrontierSearch::enter_frontier(database::ContextId x, const NameRule& rule)
   context.wait_kind = static_cast<std::uint8_t>(rule.kind);
   waiting_[x] = {.kind = rule.kind,
                  .by_name = rule.frontier == Frontier::wait,
-                 .unmarked = rule.frontier == Frontier::may_wait,
+                 .unmarked = rule.unmarked,
                  .never = rule.frontier == Frontier::setup};
   around_[x].frontier = rule.frontier;
   around_[x].frontier_module = context.module;

@@ -59,6 +59,7 @@ struct IdleRules::Line {
 IdleRules IdleRules::built_in() {
   IdleRules rules;
   for (const BuiltInRules& file : built_in_rules()) rules.add(file.text, file.name);
+  rules.added_.clear();
   return rules;
 }
 
@@ -152,6 +153,7 @@ void IdleRules::add_line(const Line& line) {
     throw RulesError(line.where + ": names nothing (add procedure names; * stands for any characters)");
   }
   for (std::size_t i = first; i < line.words.size(); ++i) {
+    added_.push_back({line.words[i], line.where, effect.action == Action::library});
     if (effect.action == Action::library) {
       libraries_.push_back({.text = line.words[i], .effect = effect});
     } else if (line.words[i].find('*') != std::string::npos) {
@@ -160,6 +162,23 @@ void IdleRules::add_line(const Line& line) {
       exact_[line.words[i]].push_back(effect);
     }
   }
+}
+
+std::vector<std::string> IdleRules::vain(std::span<const std::string> names) const {
+  std::vector<std::string> lines;
+  for (const Added& added : added_) {
+    const auto fits = [&added](const std::string& name) {
+      if (added.library) return matches(added.text, std::filesystem::path(name).filename().string());
+      return matches(added.text, name) || matches(added.text, without_libc_prefixes(name)) ||
+             matches(added.text, mpi_name(name));
+    };
+    if (std::ranges::any_of(names, fits)) continue;
+    lines.push_back(added.where + ": " + added.text + ": no " +
+                    (added.library
+                         ? "load module of that file name was sampled (viewer-cli DB info lists all)"
+                         : "procedure of that name was sampled (viewer-cli DB view flat lists all)"));
+  }
+  return lines;
 }
 
 void IdleRules::collect(std::string_view name, std::vector<Effect>& effects) const {
@@ -174,7 +193,8 @@ void IdleRules::collect(std::string_view name, std::vector<Effect>& effects) con
 NameRule IdleRules::procedure(std::string_view name) const {
   std::vector<Effect> effects;
   collect(name, effects);
-  if (const std::string mpi = mpi_name(name); !mpi.empty() && mpi != name) collect(mpi, effects);
+  const std::string mpi = mpi_name(name);
+  if (!mpi.empty() && mpi != name) collect(mpi, effects);
   NameRule rule;
   std::vector<Effect> libc;
   collect(without_libc_prefixes(name), libc);
@@ -224,6 +244,8 @@ NameRule IdleRules::procedure(std::string_view name) const {
         break;
     }
   }
+  rule.unmarked = rule.frontier == Frontier::may_wait ||
+                  (rule.frontier == Frontier::wait && rule.kind == WaitKind::mpi && mpi.empty());
   return rule;
 }
 

@@ -34,6 +34,7 @@ enum class Frontier : std::uint8_t {
 struct NameRule {
   Frontier frontier = Frontier::none;
   measurement::WaitKind kind = measurement::WaitKind::none;  ///< of a frontier
+  bool unmarked = false;  ///< a frontier that no layer marks: idle also where others of its kind are marked
   bool progress = false;  ///< below a communication frontier: a loop that waits
   bool moves = false;     ///< below a frontier: moves data or computes
   bool works = false;     ///< of a library that otherwise waits: works
@@ -53,8 +54,9 @@ struct NameRule {
 ///     may-wait NAME…           communication that seldom waits, so that no layer marks it: idle in a
 ///     progress
 ///                              loop, also where other calls are marked
-///     wait KIND NAME…          waits: idle by name; KIND mpi as far as the MPI wrappers marked it, where they
-///                              marked anything in the process: take condition for what they do not know
+///     wait KIND NAME…          waits: idle by name; a call of MPI as far as the MPI wrappers marked it,
+///     where
+///                              they marked anything in the process
 ///     wait-below KIND NAME…    waits only in the functions that it calls
 ///     progress NAME…           a loop that waits for events: idle below a communication frame
 ///     moves NAME…              moves data or computes: work, also below a waiting frame
@@ -79,6 +81,10 @@ class IdleRules {
   void add_file(const std::filesystem::path& path);
 
   [[nodiscard]] NameRule procedure(std::string_view name) const;
+
+  /// One line for each name in rules that were added to the built-in ones that fits none of `names`, those of
+  /// all procedures and load modules of a run: "file:line: name: why (what to do)".
+  [[nodiscard]] std::vector<std::string> vain(std::span<const std::string> names) const;
 
   /// The MPI call that a procedure is a binding of, if the rules know that call; else empty.
   [[nodiscard]] std::string mpi_call(std::string_view procedure) const;
@@ -111,6 +117,12 @@ class IdleRules {
     std::string text;
     Effect effect;
   };
+  /// One that a user wrote.
+  struct Added {
+    std::string text;
+    std::string where;  ///< file:line
+    bool library = false;
+  };
   struct Line;
 
   void add_line(const Line& line);
@@ -119,6 +131,7 @@ class IdleRules {
   std::unordered_map<std::string, std::vector<Effect>> exact_;
   std::vector<Pattern> patterns_;
   std::vector<Pattern> libraries_;
+  std::vector<Added> added_;
 };
 
 /// Whether `text` fits `pattern`, in which `*` stands for any characters.

@@ -54,6 +54,28 @@ TEST_CASE("users add calls of the C library by patterns, and take them out by on
   CHECK(rules.procedure("__libc_write").libc_io);
 }
 
+TEST_CASE("what waits by a user's rule, and is no call of MPI, waits though MPI's calls are marked") {
+  IdleRules rules = IdleRules::built_in();
+  rules.add("wait mpi my_spin\n", "mine");
+  CHECK(rules.procedure("my_spin").unmarked);
+  CHECK_FALSE(rules.procedure("MPI_Recv").unmarked);
+  CHECK_FALSE(rules.procedure("pthread_cond_wait").unmarked);
+}
+
+TEST_CASE("names of added rules that fit nothing are told") {
+  IdleRules rules = IdleRules::built_in();
+  const std::vector<std::string> names = {
+      "", "main", "__libc_read", "mpi_recv_", "ns::my_spin(int)", "/usr/lib/libfabric.so.1"};
+  CHECK(rules.vain(names).empty());
+  rules.add("wait condition my_spin\nignore read\nwork ns::my_spin*\nwait mpi MPI_Recv\n", "mine");
+  rules.add("library mpi libfabric.so*\nlibrary mpi libpsm2.so*\n", "mine");
+  const std::vector<std::string> vain = rules.vain(names);
+  REQUIRE(vain.size() == 2);
+  CHECK(vain[0] ==
+        "mine:1: my_spin: no procedure of that name was sampled (viewer-cli DB view flat lists all)");
+  CHECK(vain[1].starts_with("mine:2: libpsm2.so*: no load module"));
+}
+
 TEST_CASE("patterns with stars") {
   CHECK(matches("a*c", "abbc"));
   CHECK(matches("a*c", "ac"));
