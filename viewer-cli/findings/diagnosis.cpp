@@ -84,9 +84,10 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
     for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
       if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
       const double idle = seconds(figures.context(role, *idleness, context, true).sum);
+      if (idle <= 0 || !counts(context)) continue;
+      const std::string name = waiting_in(experiment, context);
       const auto kind = static_cast<measurement::WaitKind>(experiment.contexts[context].wait_kind);
-      if (idle > 0 && counts(context))
-        add(here, {waiting_in(experiment, context), idle, kind == measurement::WaitKind::mpi});
+      add(here, {name, idle, kind == measurement::WaitKind::mpi || name.starts_with("MPI_")});
     }
     for (const auto& [name, idle] : here) add(everywhere, idle);
     part.where = sorted(here);

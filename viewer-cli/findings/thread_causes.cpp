@@ -367,7 +367,7 @@ std::string schedule_advice(const views::Figures& figures, const std::vector<Thr
     text += keep("thread " + std::to_string(most->first)) + " works " + keep(grouped(ratio, 1) + " times") +
             " as long as " + keep("thread " + std::to_string(least->first));
   } else {
-    text += "all threads work equally long in sum: which one is late changes";
+    text += "all threads work equally long in sum, so which one is late changes";
   }
   return text + ": schedule(dynamic), or smaller chunks of it, shares such iterations more evenly.";
 }

@@ -72,7 +72,7 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
   REQUIRE(causes.locks.size() == 1);
   CHECK(causes.locks[0].context == team.section);
   const std::vector<std::string> phrases = thread_cause_phrases(figures, 260, 60, false);
-  REQUIRE(phrases.size() == 2);
+  REQUIRE(phrases.size() == 3);
   CHECK(wrap(phrases[0], 1000) ==
         "The OpenMP worker threads idle 93 % of their time, 76 % of that while the main thread is in "
         "assemble at a.c:10 "
@@ -80,6 +80,10 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
         "0] (uneven "
         "iterations).");
   CHECK(wrap(phrases[1], 1000) ==
+        "In that loop all threads work equally long in sum, so which one is late changes: schedule(dynamic), "
+        "or "
+        "smaller chunks of it, shares such iterations more evenly.");
+  CHECK(wrap(phrases[2], 1000) ==
         "Threads wait for locks 12 % of the time, 90 % of that because of locks that are held in section at "
         "a.c:40.");
 }
