@@ -52,9 +52,9 @@ int main(int argc, char** argv) {
   int rank = 0, provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);  // before there are workers, which would idle in it
 #pragma omp parallel num_threads(kThreads)
   shared_part();
-  MPI_Barrier(MPI_COMM_WORLD);
   used = 0;
   const long long begin = truth_now();
   for (int i = 0; i < repetitions; ++i) {
