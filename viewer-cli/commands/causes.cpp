@@ -50,11 +50,12 @@ struct CauseKey {
 
 }  // namespace
 
-std::vector<Cause> causes_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
+std::vector<Cause> causes_by_scope(const database::Contents& experiment) {
+  UsersScopes scopes(experiment);
   std::map<std::pair<std::uint32_t, database::TimedScope>, Cause> sums;
   std::map<std::pair<std::uint32_t, database::TimedScope>, std::uint64_t> most;  // of one part
   for (const Cause& cause : experiment.trace().causes) {
-    const database::TimedScope scope{.context = scope_of(experiment, cause.scope.context),
+    const database::TimedScope scope{.context = scopes.of(cause.scope.context),
                                      .between = cause.scope.between};
     Cause& sum = sums[{cause.location, scope}];
     sum.location = cause.location;

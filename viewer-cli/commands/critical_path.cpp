@@ -48,11 +48,11 @@ std::string ranks_text(const database::Contents& experiment, const CriticalScope
 
 }  // namespace
 
-std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment, ScopeOf scope_of) {
+std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment) {
+  UsersScopes scopes(experiment);
   std::map<database::TimedScope, std::pair<CriticalScope, std::map<std::uint32_t, std::uint64_t>>> sums;
   for (const CriticalScope& one : experiment.trace().critical) {
-    const database::TimedScope scope{.context = scope_of(experiment, one.scope.context),
-                                     .between = one.scope.between};
+    const database::TimedScope scope{.context = scopes.of(one.scope.context), .between = one.scope.between};
     auto& [sum, shares] = sums[scope];
     sum.scope = scope;
     sum.ns += one.ns;

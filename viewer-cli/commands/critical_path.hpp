@@ -11,9 +11,8 @@
 // The critical path (`critical-path`): what the run's length depends on.
 namespace culprit::viewer {
 
-/// Its scopes, statements added up to what they are in; the longest first.
-std::vector<database::CriticalScope> critical_by_scope(const database::Contents& experiment,
-                                                       ScopeOf scope_of = &scope_around);
+/// Its scopes, added up by what the user wrote or chose (UsersScopes); the longest first.
+std::vector<database::CriticalScope> critical_by_scope(const database::Contents& experiment);
 
 /// A row per scope and thread.
 Table critical_path_table(const database::Contents& experiment);

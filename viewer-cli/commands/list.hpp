@@ -168,9 +168,9 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
 
 // Root causes of waiting (`causes`): what code on which thread cost others, directly and through others.
 
-/// Costs by thread and scope, statements added up to what they are in; the most expensive first.
-std::vector<database::Cause> causes_by_scope(const database::Contents& experiment,
-                                             ScopeOf scope_of = &scope_around);
+/// Costs by thread and scope, added up by what the user wrote or chose (UsersScopes); the most expensive
+/// first.
+std::vector<database::Cause> causes_by_scope(const database::Contents& experiment);
 
 /// One row per thread and call path, and at the end one with an empty path for what is unexplained.
 Table causes_table(const database::Contents& experiment);

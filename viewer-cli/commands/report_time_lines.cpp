@@ -53,7 +53,7 @@ class TimeLines {
   }
 
   [[nodiscard]] std::string dearest_cause() const {
-    const std::vector<database::Cause> causes = causes_by_scope(experiment_, &users_scope);
+    const std::vector<database::Cause> causes = causes_by_scope(experiment_);
     std::uint64_t sum = experiment_.trace().unattributed_ns;
     for (const database::Cause& cause : causes) sum += cause.cost_ns();
     if (sum == 0) return "";
@@ -86,7 +86,7 @@ class TimeLines {
   [[nodiscard]] std::string critical() const {
     if (!are_ranks_comparable(experiment_))
       return "";  // it leads over ranks that were not measured, or has no choice
-    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_, &users_scope);
+    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_);
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
     if (paths.empty() || length == 0) return "";
     return " " + out_.link("The critical path", PlaceKind::critical_path) + " spends " +

@@ -39,9 +39,10 @@ ContextId innermost_with_half(const database::Contents& experiment, std::uint64_
 }
 
 bool one_scope_has_half(const database::Contents& experiment, std::uint64_t whole_ns) {
+  UsersScopes scopes(experiment);
   std::map<std::pair<std::uint32_t, ContextId>, std::uint64_t> own;
   return std::ranges::any_of(experiment.trace().causes, [&](const Cause& cause) {
-    const ContextId scope = users_scope(experiment, cause.scope.context);
+    const ContextId scope = scopes.of(cause.scope.context);
     return 2 * (own[{cause.location, scope}] += cause.cost_ns()) > whole_ns;
   });
 }

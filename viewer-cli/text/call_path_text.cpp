@@ -85,8 +85,14 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
 
 std::uint32_t ShownPaths::numbered(std::uint32_t above, ContextId context) {
   const database::Context& self = experiment_.contexts[context];
-  const Step step = {above,     self.name,   self.file,
-                     self.line, self.module, static_cast<std::uint32_t>(self.kind)};
+  // Of an inlined function these are those of its call, which paths do not show.
+  const bool of_call = self.kind == ContextKind::inlined;
+  const Step step = {above,
+                     self.name,
+                     of_call ? 0 : self.file,
+                     of_call ? 0 : self.line,
+                     self.module,
+                     static_cast<std::uint32_t>(self.kind)};
   return numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 

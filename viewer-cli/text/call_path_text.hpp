@@ -50,7 +50,23 @@ database::ContextId scope_around(const database::Contents& experiment, database:
 /// than `nanosleep`.
 database::ContextId users_scope(const database::Contents& experiment, database::ContextId context);
 
-/// Either of them: how rows that fall together are added up.
-using ScopeOf = database::ContextId (*)(const database::Contents& experiment, database::ContextId context);
+/// The same, and one scope for all that paths show alike: what a function does is one sum, wherever its
+/// caller calls it.
+class UsersScopes {
+ public:
+  /// The experiment must outlive it.
+  explicit UsersScopes(const database::Contents& experiment) : experiment_(experiment), paths_(experiment) {}
+
+  /// Of those that are alike, the one that was asked for first.
+  [[nodiscard]] database::ContextId of(database::ContextId context) {
+    const database::ContextId scope = users_scope(experiment_, context);
+    return first_.try_emplace(paths_.number(scope), scope).first->second;
+  }
+
+ private:
+  const database::Contents& experiment_;
+  ShownPaths paths_;
+  std::unordered_map<std::uint32_t, database::ContextId> first_;  ///< by number of the path
+};
 
 }  // namespace culprit::viewer

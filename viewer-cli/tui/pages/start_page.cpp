@@ -194,8 +194,8 @@ class StartPage {
       if (costliest.of_program) costly("most of the program's code: ", *costliest.of_program, "");
     }
     const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
-    if (!findings_.critical_of_user.empty() && length > 0 && are_ranks_comparable(experiment_)) {
-      const database::CriticalScope& first = findings_.critical_of_user.front();
+    if (!findings_.critical.empty() && length > 0 && are_ranks_comparable(experiment_)) {
+      const database::CriticalScope& first = findings_.critical.front();
       link("longest on the critical path: " + scope(first.scope.context),
            round_percent(static_cast<double>(first.ns) / static_cast<double>(length)) + " of it",
            to_context(first.scope.context), 0);

@@ -5,7 +5,6 @@
 #include "commands/report_text.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
-#include "text/call_path_text.hpp"
 
 #include <csignal>
 #include <exception>
@@ -64,10 +63,8 @@ void FindingsTask::form(const views::Source& source) {
     findings_.causes = lists_of(causes_list, source.experiment(), unicode_);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);
     findings_.critical = critical_by_scope(source.experiment());
-    findings_.costliest_code =
-        costliest_code(source.experiment(), causes_by_scope(source.experiment(), &users_scope));
+    findings_.costliest_code = costliest_code(source.experiment(), causes_by_scope(source.experiment()));
     findings_.common_cause = common_cause(source.experiment());
-    findings_.critical_of_user = critical_by_scope(source.experiment(), &users_scope);
   } catch (const std::exception& error) {
     findings_.failure = error.what();
   }

@@ -35,10 +35,9 @@ struct Findings {
   using Lists = std::array<List, 2>;
   Lists waits, causes, hotspots;
   std::vector<database::CriticalScope> critical;  ///< by scope
-  std::optional<CostliestCode> costliest_code;    ///< by what the user wrote or chose (users_scope)
+  std::optional<CostliestCode> costliest_code;    ///< by what the user wrote or chose (UsersScopes)
   std::optional<CommonCause> common_cause;        ///< where none of these says much
-  std::vector<database::CriticalScope> critical_of_user;
-  std::string failure;  ///< not empty: why there are none
+  std::string failure;                            ///< not empty: why there are none
 };
 
 /// Forms the findings beside the user, on a thread of its own: on a large database that takes longer than a
