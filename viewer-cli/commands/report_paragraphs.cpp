@@ -298,10 +298,7 @@ class Report {
     for (const Work& work : diagnosis_.work) {
       const double part = work.seconds / diagnosis_.total_s;
       if (parts.size() == kWorkNamed || part < kWorthListing) break;
-      const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
-      const std::string where = place(frame);
-      std::string name = shorten_name(without_parameters(label(frame)), out_.width() / 2, out_.unicode());
-      if (!where.empty()) name += " at " + where;
+      const std::string name = work_phrase(experiment_, work.scope, out_.width() / 2, out_.unicode());
       parts.push_back(out_.link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }
     if (parts.empty()) return;

@@ -7,11 +7,13 @@
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
+#include "views/folding.hpp"
 #include "views/frame.hpp"
 #include "views/start_up.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -22,7 +24,8 @@ using database::ContextId;
 using database::ContextKind;
 using views::metric_named;
 
-constexpr double kWaiter = 0.5;  // of the mean wait
+constexpr double kWaiter = 0.5;          // of the mean wait
+constexpr double kWorthDividing = 0.01;  // of the run: a procedure's work, among what is inlined into it
 
 double seconds(metrics::Uint128 ns) {
   return static_cast<double>(ns) / kNsPerSecond;
@@ -111,6 +114,44 @@ double elapsed(const views::Figures& figures, std::uint32_t time, std::span<cons
   return longest;
 }
 
+/// Exclusive seconds at a flat scope, of all roles, outside communication, waits, and input and output.
+double own_time(const views::Figures& figures, std::uint32_t time,
+                std::span<const std::optional<std::uint32_t>> other, database::FlatId scope) {
+  double sum = 0;
+  for (std::uint32_t role = 0; role < figures.experiment().roles.size(); ++role) {
+    sum += seconds(figures.flat(role, time, scope, false).sum);
+    for (const std::optional<std::uint32_t>& metric : other)
+      sum -= metric ? seconds(figures.flat(role, *metric, scope, false).sum) : 0;
+  }
+  return std::max(sum, 0.0);
+}
+
+/// What a procedure does itself, by the functions that are inlined into it; those of the standard library
+/// count to what uses them. `own_in`: seconds right at a flat scope.
+template <typename OwnIn>
+std::vector<Work> divide_among_inlined(const database::Contents& experiment, Work procedure, OwnIn own_in) {
+  const database::FlatId first = procedure.scope;
+  std::vector<database::FlatId> owner = {first};  // of each scope of it: a procedure, an inlined function
+  std::map<database::StringId, database::FlatId> known;  // inlined functions, by name
+  std::map<database::FlatId, double> own;
+  double all = 0;
+  for (database::FlatId scope = first + 1; scope < experiment.flat[first].end; ++scope) {
+    const database::FlatScope self = experiment.flat[scope];
+    database::FlatId of = owner[self.parent - first];
+    if (self.kind == ContextKind::inlined && !views::is_library(views::frame_of(experiment, self)))
+      of = known.try_emplace(self.name, scope).first->second;
+    owner.push_back(of);
+    if (self.kind != ContextKind::statement) continue;
+    const double here = own_in(scope);
+    own[of] += here;
+    all += here;
+  }
+  if (all <= 0) return {procedure};
+  std::vector<Work> parts;
+  for (const auto& [scope, part] : own) parts.push_back({scope, procedure.seconds * part / all});
+  return parts;
+}
+
 /// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
 /// only while they have a processor; so do all where processors lack: a thread loses its processor at some
 /// calls more often than elsewhere.
@@ -134,7 +175,15 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
       if (cpu && (starved || role != main)) own = std::min(own, own_in(*cpu));
       work += own;
     }
-    if (work > 0) diagnosis.work.push_back({scope, work});
+    if (work <= 0) continue;
+    const auto own_in = [&](database::FlatId at) { return own_time(figures, time, other, at); };
+    const bool run_time = (experiment.flat[scope].flags & database::kRunTime) != 0;
+    if (run_time || work < kWorthDividing * diagnosis.total_s) {
+      diagnosis.work.push_back({scope, work});
+    } else {
+      std::ranges::move(divide_among_inlined(experiment, {scope, work}, own_in),
+                        std::back_inserter(diagnosis.work));
+    }
   }
   std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),
                    [](const Work& a, const Work& b) { return a.seconds > b.seconds; });

@@ -118,6 +118,20 @@ std::string procedure_name(const database::Contents& experiment, ContextId conte
                       width, unicode);
 }
 
+std::string work_phrase(const database::Contents& experiment, database::FlatId scope, std::size_t width,
+                        bool unicode) {
+  const auto name_of_scope = [&](database::FlatId at) {
+    return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.flat[at]))), width,
+                        unicode);
+  };
+  database::FlatId around = scope;
+  while (experiment.flat[around].kind != ContextKind::procedure && experiment.flat[around].parent != kNone)
+    around = experiment.flat[around].parent;
+  if (around != scope) return name_of_scope(scope) + " in " + name_of_scope(around);
+  const std::string where = place(views::frame_of(experiment, experiment.flat[scope]));
+  return name_of_scope(scope) + (where.empty() ? "" : " at " + where);
+}
+
 std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,
                          std::size_t width, bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);

@@ -11,6 +11,10 @@
 
 namespace culprit::viewer {
 
+/// Of a flat scope of work: `spmv at spmv.c:88`; `dot in main`, which is inlined there.
+std::string work_phrase(const database::Contents& experiment, database::FlatId scope, std::size_t width,
+                        bool unicode);
+
 /// How a person would name a scope: `spmv at spmv.c:88`, `the loop at solver.c:412 in cg_iterate`, `the whole
 /// run`. `article`: with `the` before a loop or a call. Names are shortened to `width` columns.
 std::string scope_phrase(const database::Contents& experiment, database::ContextId context, bool article,

@@ -222,10 +222,8 @@ class StartPage {
       if (listed++ == kWorkListedHere || part < kWorthListing) break;
       if (first) add_heading(page_, "WHERE THE WORK IS DONE", "of the run", width_);
       first = false;
-      const views::Frame frame = views::frame_of(experiment_, experiment_.flat[work.scope]);
-      std::string name = without_parameters(label(frame));
-      if (const std::string where = place(frame); !where.empty()) name += " at " + where;
-      link(name, round_percent(part), {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);
+      link(work_phrase(experiment_, work.scope, kWholeName, workspace_.unicode()), round_percent(part),
+           {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);
     }
   }
 

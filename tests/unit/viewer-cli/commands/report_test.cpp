@@ -71,7 +71,7 @@ all ranks: the cause is inside it.
   the others, up to 20 %.
   480 s remain unexplained: the slow rank may change over time, which hpcrun-lite --trace shows.
 
-Most work is done in spmv at spmv.c:88 (55 %) and cg_iterate at solver.c:400 (22 %).
+Most work is done in spmv at spmv.c:88 (55 %) and dot in cg_iterate (22 %).
 
 Measured: 8 ranks, 8 threads, 1 600 000 samples at 200/s; no partial unwinds, none unresolved, none
 dropped; sampling took under 0.1 % of the CPU time.
