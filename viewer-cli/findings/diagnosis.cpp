@@ -126,8 +126,8 @@ double own_time(const views::Figures& figures, std::uint32_t time,
   return std::max(sum, 0.0);
 }
 
-/// What a procedure does itself, by the functions that are inlined into it; those of the standard library
-/// count to what uses them. `own_in`: seconds right at a flat scope.
+/// What a procedure does itself: by the functions that are inlined into it, where they do most of it. Those
+/// of the standard library count to what uses them. `own_in`: seconds right at a flat scope.
 template <typename OwnIn>
 std::vector<Work> divide_among_inlined(const database::Contents& experiment, Work procedure, OwnIn own_in) {
   const database::FlatId first = procedure.scope;
@@ -146,7 +146,7 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
     own[of] += here;
     all += here;
   }
-  if (all <= 0) return {procedure};
+  if (2 * own[first] >= all) return {procedure};
   std::vector<Work> parts;
   for (const auto& [scope, part] : own) parts.push_back({scope, procedure.seconds * part / all});
   return parts;
