@@ -53,4 +53,13 @@ class Terminal:
         return shown
 
     def close(self):
-        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, env=self.environment)
+        """Ends all that runs there; what it writes at its end is written then."""
+        tmux = ["tmux", "-S", str(self.socket)]
+        panes = subprocess.run([*tmux, "list-panes", "-a", "-F", "#{pane_pid}"], capture_output=True, text=True, env=self.environment).stdout.split()
+        subprocess.run([*tmux, "kill-server"], capture_output=True, env=self.environment)
+        end = time.monotonic() + 10
+        while panes and time.monotonic() < end:
+            states = subprocess.run(["ps", "-o", "stat=", "-s", ",".join(panes)], capture_output=True, text=True).stdout.split()
+            if all(state.startswith("Z") for state in states):  # not every container's first process waits for children
+                return
+            time.sleep(0.02)
