@@ -20,11 +20,6 @@ using database::kNone;
 constexpr NodeId kLargestFolded =
     200'000;  // nodes below a procedure: to look at them takes some milliseconds
 
-/// `python3`, `python3.11`, `libpython3.11.so.1.0`.
-bool is_interpreter(std::string_view module) {
-  return module == "python3" || module.starts_with("python3.") || module.starts_with("libpython3");
-}
-
 bool lies_in_procedure(ContextKind kind) {
   return kind == ContextKind::loop || kind == ContextKind::call || kind == ContextKind::statement;
 }
@@ -247,6 +242,10 @@ class Folding {
 };
 
 }  // namespace
+
+bool is_interpreter(std::string_view file) {
+  return file == "python3" || file.starts_with("python3.") || file.starts_with("libpython3");
+}
 
 bool is_library(const Frame& frame) {
   const std::string_view name = without_return_type(frame.name);

@@ -3,6 +3,7 @@
 #include "views/visible.hpp"
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 // Rows that stand for several nodes of the calling context tree, or of callers, so that the user's own code
@@ -18,6 +19,10 @@
 // By callers, a procedure whose caller is itself, and so on, is one row; that is found out when the row is
 // opened, since a view of callers makes each level anew.
 namespace culprit::views {
+
+/// Whether a load module of this file name is CPython's interpreter: `python3`, `python3.11`,
+/// `libpython3.11.so.1.0`.
+bool is_interpreter(std::string_view file);
 
 /// Whether a frame is the C++ standard library's or CPython's: by its file, its load module, or its name.
 bool is_library(const Frame& frame);

@@ -35,8 +35,8 @@ void write_suspects(std::ostream& out, const Screen& screen, std::size_t width,
   for (const ReportParagraph& each : suspects) {
     const std::string &name = each.parts[0].text, &work = each.parts[1].text, &worth = each.parts[2].text;
     if (fits) {
-      out << start << screen.bold(name) << std::string(widths[0] - columns(name) + 3, ' ') << work
-          << std::string(widths[1] - columns(work) + 3, ' ') << worth << '\n';
+      out << start << screen.bold(unwrapped(name)) << std::string(widths[0] - columns(name) + 3, ' ')
+          << unwrapped(work) << std::string(widths[1] - columns(work) + 3, ' ') << unwrapped(worth) << '\n';
     } else {
       out << start << screen.bold(wrap(name, width, start.size(), start.size())) << '\n'
           << std::string(start.size(), ' ') << wrap(work + ", " + worth, width, start.size(), start.size())

@@ -29,6 +29,9 @@ constexpr std::uint64_t kFewSamples = 20;
 /// Of the run without start-up: what is little to lose. Of the run: start-up that is worth a verdict; short
 /// runs of what runs for hours have some.
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
+// Of the run without start-up: below, a loss of several kinds, of which none is as large as the second, is
+// not worth a verdict.
+constexpr double kScattered = 0.2, kLargeEnough = 0.05;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
 /// Of waiting for messages: what a reader should know first.
@@ -241,7 +244,9 @@ VerdictKind decide(const Losses& losses) {
   const auto largest = *std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.first; });
   if (losses.startup_s >= kMuchStartup * losses.total_s && losses.startup_s > largest.first)
     return VerdictKind::startup;
-  return little ? VerdictKind::healthy : largest.second;
+  const double rest_s = losses.total_s - losses.startup_s;
+  const bool scattered = lost_s < kScattered * rest_s && largest.first < kLargeEnough * rest_s;
+  return little || scattered ? VerdictKind::healthy : largest.second;
 }
 
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,

@@ -2,6 +2,7 @@
 
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
+#include "views/folding.hpp"
 #include "views/frame.hpp"
 
 #include <cstddef>
@@ -22,16 +23,19 @@ constexpr std::size_t kNameColumns = 48;
 constexpr std::size_t kOuter = 3, kInner = 9;
 
 /// Passed over within a path.
-bool is_skipped(const database::Context& self) {
+bool is_skipped(const database::Contents& experiment, const database::Context& self) {
   return self.kind == ContextKind::call || self.kind == ContextKind::root ||
-         (self.flags & database::kStartUp) != 0;
+         (self.flags & database::kStartUp) != 0 ||
+         ((self.flags & database::kRunTime) != 0 &&
+          views::is_interpreter(views::base_name(experiment.strings[self.module])));
 }
 
 /// Of a procedure that the same procedure calls, directly or from its loops, the outer one: as views fold
 /// them (views/folding.hpp).
 std::optional<ContextId> recursive_caller(const database::Contents& experiment, ContextId context) {
   const database::Context& self = experiment.contexts[context];
-  if (!views::is_procedure(self.kind) || is_skipped(self) || (self.flags & database::kFrontier) != 0)
+  if (!views::is_procedure(self.kind) || is_skipped(experiment, self) ||
+      (self.flags & database::kFrontier) != 0)
     return std::nullopt;
   ContextId caller = self.parent;
   while (caller != database::kNone && (experiment.contexts[caller].kind == ContextKind::call ||
@@ -39,8 +43,8 @@ std::optional<ContextId> recursive_caller(const database::Contents& experiment, 
     caller = experiment.contexts[caller].parent;
   if (caller == database::kNone || experiment.strings[self.name].empty()) return std::nullopt;
   const database::Context& around = experiment.contexts[caller];
-  const bool same = views::is_procedure(around.kind) && !is_skipped(around) && around.name == self.name &&
-                    around.module == self.module;
+  const bool same = views::is_procedure(around.kind) && !is_skipped(experiment, around) &&
+                    around.name == self.name && around.module == self.module;
   return same ? std::optional(caller) : std::nullopt;
 }
 
@@ -57,7 +61,7 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
   std::vector<ShownFrame> shown;
   for (const ContextId each : views::path_to(experiment, context)) {
     const database::Context& self = experiment.contexts[each];
-    if (is_skipped(self) && each != context) continue;
+    if (is_skipped(experiment, self) && each != context) continue;
     if (recursive_caller(experiment, each)) {
       while (!views::is_procedure(experiment.contexts[shown.back().context].kind)) shown.pop_back();
       shown.back().context = each;
@@ -121,7 +125,7 @@ std::uint32_t ShownPaths::number(ContextId context) {
     const ContextId at = unknown.back();
     if (const auto caller = recursive_caller(experiment_, at)) {
       number = recursion_of(number_of_.at(*caller));
-    } else if (!is_skipped(experiment_.contexts[at])) {
+    } else if (!is_skipped(experiment_, experiment_.contexts[at])) {
       number = numbered(number, at);
     }
     number_of_.emplace(at, number);

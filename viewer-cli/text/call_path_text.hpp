@@ -12,8 +12,9 @@
 
 namespace culprit::viewer {
 
-/// `main › step › MPI_Win_fence`: a context's path for people. Without roots, start-up frames, call sites and
-/// parameter lists; a procedure that calls itself, directly or from its loops, stands there once
+/// `main › step › MPI_Win_fence`: a context's path for people. Without roots, start-up frames, CPython's
+/// insides, call sites and parameter lists; a procedure that calls itself, directly or from its loops, stands
+/// there once
 /// (`walk (recursion)`); the middle of a path of very many frames goes.
 std::string path_text(const database::Contents& experiment, database::ContextId context,
                       const Screen& screen);

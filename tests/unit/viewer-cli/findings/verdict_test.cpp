@@ -91,10 +91,14 @@ TEST_CASE("Where all lack processors for half of the run, ranks that are late in
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 
-TEST_CASE("Many small losses are not healthy") {
+TEST_CASE("Many small losses are not healthy from a fifth of the run on, or where one is notable") {
   Losses losses = nothing_lost();
   losses.io_s = losses.messages_s = 15;
-  losses.lasting_s = 16;
+  losses.lasting_s = 19;
+  CHECK(decide(losses) == VerdictKind::healthy);
+  losses.lasting_s = 21;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+  losses.lasting_s = losses.threads_s = losses.intermittent_s = 18;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 

@@ -42,6 +42,8 @@ std::string run(const views::Source& source, const std::vector<std::string>& wor
     run_export(out, source, invocation);
   } else {
     run_command(out, {width, false, unicode}, source, invocation, other);
+    // What keeps words on one line while text is formed (text/prose.hpp).
+    CHECK(out.str().find('\x1f') == std::string::npos);
   }
   return out.str();
 }
