@@ -71,7 +71,7 @@ bool python_runs() {
   return false;
 }
 
-void read_python_chain(PythonChain& /*chain*/) {}
+void read_python_chain(Thread*, PythonChain& /*chain*/) {}
 
 std::uint64_t hash_of(const PythonChain& /*chain*/) {
   return 0;

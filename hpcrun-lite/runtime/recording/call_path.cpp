@@ -276,8 +276,8 @@ void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& sta
 /// As current_path, for a start in the wrapper of an MPI call that returns to `site`. `chain`: the thread's
 /// Python functions, null where no interpreter runs.
 NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site, PythonChain* chain) {
-  KnownPaths::Place& place = thread->known_paths.of(site, start.sp);
   const std::uint64_t python = chain == nullptr ? 0 : hash_of(*chain);
+  KnownPaths::Place& place = thread->known_paths.of(site, start.sp, python);
   if (place.tree == thread->tree_number && place.modules == module_generation() &&
       place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
     return place.node;
@@ -292,13 +292,13 @@ NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64
 [[gnu::cold, gnu::noinline]] NodeIndex known_path_in_python(Thread* thread, const unwind::Registers& start,
                                                             std::uint64_t site) {
   PythonChain chain;
-  read_python_chain(chain);
+  read_python_chain(thread, chain);
   return known_path(thread, start, site, &chain);
 }
 
 [[gnu::cold, gnu::noinline]] void keep_python(Thread* thread) {
   PythonChain chain;
-  read_python_chain(chain);
+  read_python_chain(thread, chain);
   keep_python_chain(thread, chain);
 }
 

@@ -4,15 +4,18 @@
 // - Later ones have one chain of all frames of a thread, in which a frame on the C stack, without a function,
 //   stands where a C function of theirs was entered.
 // All is read by copy_place(), never directly, not even where the thread itself called us: a longjmp out of
-// Python leaves its frames behind, and states outlive their threads. Cost: three system calls per sample, and
-// two for each function that has gone on since the last one.
+// Python leaves its frames behind, and states outlive their threads. Cost: one system call where nothing has
+// gone on since the last time, as between MPI calls of a C library; else six or so, and two for each function
+// that has gone on.
 #include "runtime/recording/python_frames.hpp"
 
 #include "runtime/recording/python_functions.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/paths.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <dlfcn.h>
 
@@ -24,21 +27,127 @@ using namespace python;
 using ThreadState = void* (*)();
 constinit ThreadState thread_state = nullptr;
 
+/// Notes what is read, so that it can be compared (PythonReadings).
+class Notes {
+ public:
+  explicit Notes(PythonReadings& to) : to_(to) { to_.count = 0; }
+
+  void add(Address from, const void* bytes, std::size_t size) {
+    whole_ = whole_ && count_ < PythonReadings::kPlaces && size_ + size <= PythonReadings::kBytes;
+    if (!whole_) return;
+    memcpy(to_.bytes + size_, bytes, size);
+    to_.places[count_++] = {.iov_base = reinterpret_cast<void*>(from), .iov_len = size};
+    size_ += size;
+  }
+  /// As add(), a frame of the interpreter.
+  void add_frame(Address from, const void* bytes, std::size_t size) {
+    whole_ = whole_ && interpreted_ < std::size(to_.interpreted);
+    if (!whole_) return;
+    to_.interpreted[interpreted_++] = {static_cast<std::uint32_t>(size_), static_cast<std::uint32_t>(size),
+                                       PythonReadings::kFrames};
+    add(from, bytes, size);
+  }
+  /// The one that was added last is this one of the chain's.
+  void name_frame(std::uint32_t number) {
+    if (whole_ && interpreted_ > 0) to_.interpreted[interpreted_ - 1].frame = number;
+  }
+  /// Something was not there, or is not noted.
+  void give_up() { whole_ = false; }
+
+  /// `chain` was read from all that was noted.
+  void finish(const void* state, const PythonChain& chain) {
+    if (!whole_ || chain.count > PythonReadings::kFrames) return;
+    to_.thread_state = state;
+    to_.frame_count = chain.count;
+    std::copy_n(chain.frames, chain.count, to_.frames);
+    to_.size = size_;
+    to_.interpreted_count = interpreted_;
+    to_.count = count_;
+  }
+
+ private:
+  PythonReadings& to_;
+  std::size_t count_ = 0, size_ = 0, interpreted_ = 0;
+  bool whole_ = true;
+};
+
+template <typename Value>
+bool read_value(Address from, Value& to, Notes& notes) {
+  if (!copy_value(from, to)) {
+    notes.give_up();
+    return false;
+  }
+  notes.add(from, &to, sizeof to);
+  return true;
+}
+
 /// What a _PyInterpreterFrame says.
 struct InterpreterFrame {
   Address code, previous, instruction;
   unsigned char end;  ///< Layout::frame_end
 };
 
+/// Where the members of a frame that are looked at begin and end.
+Address first_member() {
+  return std::min({layout.frame_code, layout.frame_previous, layout.frame_instruction, layout.frame_end});
+}
+Address last_member_end() {
+  const Address last = std::max({layout.frame_code, layout.frame_previous, layout.frame_instruction});
+  return std::max(last + sizeof(Address), layout.frame_end + 1);
+}
+
+/// What the bytes of a frame from its first member on say.
+InterpreterFrame members(const char* bytes) {
+  InterpreterFrame frame;
+  const auto copy = [bytes](Address member, auto& to) {
+    memcpy(&to, bytes + (member - first_member()), sizeof to);
+  };
+  copy(layout.frame_code, frame.code);
+  copy(layout.frame_previous, frame.previous);
+  copy(layout.frame_instruction, frame.instruction);
+  copy(layout.frame_end, frame.end);
+  return frame;
+}
+
+/// Whether all that the last chain was read from is as it was, but for the instructions; then that is the
+/// chain.
+bool is_unchanged(PythonReadings& last, const void* state, PythonChain& chain) {
+  if (last.count == 0 || last.thread_state != state) return false;
+  char now[PythonReadings::kBytes];
+  if (copy_places({last.places, last.count}, now) != last.size) return false;
+  for (const PythonReadings::Interpreted& each : std::span(last.interpreted, last.interpreted_count)) {
+    const InterpreterFrame before = members(last.bytes + each.offset), after = members(now + each.offset);
+    if (before.code != after.code || before.previous != after.previous || before.end != after.end)
+      return false;
+    if (each.frame < last.frame_count) last.frames[each.frame].instruction = after.instruction;
+    memcpy(last.bytes + each.offset, now + each.offset, each.size);
+  }
+  if (memcmp(now, last.bytes, last.size) != 0) return false;
+  chain.count = last.frame_count;
+  std::copy_n(last.frames, last.frame_count, chain.frames);
+  return true;
+}
+
 /// Frames of a thread mostly lie next to each other: the page that was read last.
 class Window {
  public:
+  explicit Window(Notes& notes) : notes_(notes) {}
+
   bool frame(Address at, InterpreterFrame& to) {
-    return value(at + layout.frame_code, to.code) && value(at + layout.frame_previous, to.previous) &&
-           value(at + layout.frame_instruction, to.instruction) && value(at + layout.frame_end, to.end);
+    const bool whole =
+        value(at + layout.frame_code, to.code) && value(at + layout.frame_previous, to.previous) &&
+        value(at + layout.frame_instruction, to.instruction) && value(at + layout.frame_end, to.end);
+    note(at);
+    return whole;
   }
 
  private:
+  void note(Address frame) {
+    const Address from = frame + first_member(), end = frame + last_member_end();
+    if (from < begin_ || end > begin_ + kept_) return notes_.give_up();
+    notes_.add_frame(from, bytes_ + (from - begin_), end - from);
+  }
+
   template <typename Value>
   bool value(Address from, Value& to) {
     if (from < begin_ || from + sizeof to > begin_ + kept_) {
@@ -52,12 +161,14 @@ class Window {
 
   static constexpr std::size_t kPage = 4096;
 
+  Notes& notes_;
   Address begin_ = 0, kept_ = 0;
   char bytes_[kPage];
 };
 
-void add_frame(PythonChain& chain, Address at, const InterpreterFrame& frame) {
+void add_frame(PythonChain& chain, Address at, const InterpreterFrame& frame, Notes& notes) {
   constexpr Address kTag = 1;  // 3.14: whose reference it is
+  notes.name_frame(chain.count);
   chain.frames[chain.count++] = {.at = at,
                                  .code = frame.code & ~kTag,
                                  .instruction = frame.instruction,
@@ -67,25 +178,25 @@ void add_frame(PythonChain& chain, Address at, const InterpreterFrame& frame) {
 }
 
 /// Adds the frames that the C function with `cframe` at `at` runs.
-void add_frames(Address at, const CFrame& cframe, Window& window, PythonChain& chain) {
+void add_frames(Address at, const CFrame& cframe, Window& window, PythonChain& chain, Notes& notes) {
   constexpr int kMost = 4096;  // a chain that was being changed may not end
   Address frame = cframe.current;
   for (int i = 0; i < kMost && frame != 0 && chain.count < PythonFrames::kMax; ++i) {
     InterpreterFrame read;
     if (!window.frame(frame, read) || read.code == 0) return;
-    add_frame(chain, at, read);
+    add_frame(chain, at, read, notes);
     if (read.end != 0) return;
     frame = read.previous;
   }
 }
 
-void follow_cframes(Address at, PythonChain& chain) {
-  Window window;
+void follow_cframes(Address at, PythonChain& chain, Notes& notes) {
+  Window window(notes);
   constexpr int kMost = 1024;
   for (int i = 0; i < kMost && at != 0 && chain.count < PythonFrames::kMax; ++i) {
     CFrame cframe;
-    if (!copy_value(at + kCFrameCurrent, cframe)) return;
-    add_frames(at, cframe, window, chain);
+    if (!read_value(at + kCFrameCurrent, cframe, notes)) return;
+    add_frames(at, cframe, window, chain, notes);
     if (cframe.previous <= at)
       return;  // outwards lie higher ones, and at last one without frames on the heap
     at = cframe.previous;
@@ -94,9 +205,9 @@ void follow_cframes(Address at, PythonChain& chain) {
 
 /// Where frames belong is known when the one on the C stack around them was met; those that have none are
 /// left out.
-void follow_frames(Address frame, PythonChain& chain) {
+void follow_frames(Address frame, PythonChain& chain, Notes& notes) {
   constexpr unsigned char kOnCStack = 3;  // _frameowner: this, and later ones, have no function
-  Window window;
+  Window window(notes);
   Address entry = 0;
   std::uint32_t placed = 0;
   constexpr int kMost = 8192;  // of a deep recursion, and of a chain that was being changed
@@ -109,7 +220,7 @@ void follow_frames(Address frame, PythonChain& chain) {
       while (placed < chain.count) chain.frames[placed++].at = entry;
       if (chain.count == PythonFrames::kMax) break;
     } else if (chain.count < PythonFrames::kMax) {
-      add_frame(chain, 0, read);
+      add_frame(chain, 0, read, notes);
     }
     frame = read.previous;
   }
@@ -119,20 +230,26 @@ void follow_frames(Address frame, PythonChain& chain) {
 /// Reads one place for each of some frames, `size_of(i)` bytes at `place_of(i)`, into `to`, one behind the
 /// other. Returns how many were there.
 template <typename PlaceOf, typename SizeOf>
-std::uint32_t read_each(std::uint32_t count, void* to, PlaceOf place_of, SizeOf size_of) {
+std::uint32_t read_each(std::uint32_t count, void* to, Notes& notes, PlaceOf place_of, SizeOf size_of) {
   iovec there[PythonFrames::kMax];
   for (std::uint32_t i = 0; i < count; ++i)
     there[i] = {.iov_base = reinterpret_cast<void*>(place_of(i)), .iov_len = size_of(i)};
   std::size_t left = copy_places({there, count}, to);
+  const char* bytes = static_cast<const char*>(to);
   std::uint32_t whole = 0;
-  while (whole < count && left >= there[whole].iov_len) left -= there[whole++].iov_len;
+  for (; whole < count && left >= there[whole].iov_len; ++whole) {
+    notes.add(place_of(whole), bytes, there[whole].iov_len);
+    bytes += there[whole].iov_len;
+    left -= there[whole].iov_len;
+  }
+  if (whole < count) notes.give_up();
   return whole;
 }
 
 /// Reads of all code objects what distinguishes one from another that was at its address before. Where code
 /// is executed once and thrown away, the next has its objects at the same addresses: then the end of the
 /// file's name does.
-void identify(PythonChain& chain) {
+void identify(PythonChain& chain, Notes& notes) {
   struct Identity {
     Address file, name, qualified, lines;
   };
@@ -142,13 +259,13 @@ void identify(PythonChain& chain) {
   char ends[PythonFrames::kMax * kEnd];
   const auto size_of_end = [&](std::uint32_t i) { return lengths[i] < kEnd ? lengths[i] : kEnd; };
   std::uint32_t known = read_each(
-      chain.count, of, [&](std::uint32_t i) { return chain.frames[i].code + layout.code_file; },
+      chain.count, of, notes, [&](std::uint32_t i) { return chain.frames[i].code + layout.code_file; },
       [](std::uint32_t) { return sizeof(Identity); });
   known = read_each(
-      known, lengths, [&](std::uint32_t i) { return of[i].file + kObjectSize; },
+      known, lengths, notes, [&](std::uint32_t i) { return of[i].file + kObjectSize; },
       [](std::uint32_t) { return sizeof(std::uint64_t); });
   known = read_each(
-      known, ends,
+      known, ends, notes,
       [&](std::uint32_t i) { return of[i].file + layout.ascii_text + lengths[i] - size_of_end(i); },
       size_of_end);
   const char* end = ends;
@@ -195,18 +312,20 @@ bool python_runs() {
   return thread_state != nullptr;
 }
 
-void read_python_chain(PythonChain& chain) {
+void read_python_chain(Thread* thread, PythonChain& chain) {
   chain.count = 0;
   const void* state = thread_state();
-  if (state == nullptr) return;
+  if (state == nullptr || is_unchanged(thread->python_readings, state, chain)) return;
+  Notes notes(thread->python_readings);
   Address inner = 0;
-  if (!copy_value(reinterpret_cast<Address>(state) + layout.state_inner, inner)) return;
+  if (!read_value(reinterpret_cast<Address>(state) + layout.state_inner, inner, notes)) return;
   if (layout.cframes) {
-    follow_cframes(inner, chain);
+    follow_cframes(inner, chain, notes);
   } else {
-    follow_frames(inner, chain);
+    follow_frames(inner, chain, notes);
   }
-  if (chain.count != 0) identify(chain);
+  if (chain.count != 0) identify(chain, notes);
+  notes.finish(state, chain);
 }
 
 std::uint64_t hash_of(const PythonChain& chain) {

@@ -19,8 +19,9 @@ struct PythonChain {
   PythonFrame frames[PythonFrames::kMax];
 };
 
-/// Reads which Python functions the calling thread is in. Async-signal-safe; some system calls.
-void read_python_chain(PythonChain& chain);
+/// Reads which Python functions the calling thread is in. The thread must be recording. Async-signal-safe;
+/// one system call where they are as they were last time, else some.
+void read_python_chain(Thread* thread, PythonChain& chain);
 
 /// Of where a thread is in which Python functions.
 std::uint64_t hash_of(const PythonChain& chain);

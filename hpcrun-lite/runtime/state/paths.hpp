@@ -59,9 +59,9 @@ class KnownPaths {
   };
 
   /// The only place where the path of a call is kept which returns to `site`, and whose wrapper's stack ends
-  /// at `sp`.
-  Place& of(std::uint64_t site, std::uint64_t sp) {
-    return places_[((site ^ (sp << 8)) * kSpread) >> (64 - kBits)];
+  /// at `sp`, from the same Python functions (hash_of(PythonChain)).
+  Place& of(std::uint64_t site, std::uint64_t sp, std::uint64_t python) {
+    return places_[((site ^ (sp << 8) ^ python) * kSpread) >> (64 - kBits)];
   }
 
  private:

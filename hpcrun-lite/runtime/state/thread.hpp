@@ -168,6 +168,7 @@ struct Thread {
   FunctionPlaces function_places;
   Regions regions;
   PythonFrames python;
+  PythonReadings python_readings;
   Stretches stretches;
   Blame blame;
   StartRoutine routine;
