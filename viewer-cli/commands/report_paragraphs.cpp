@@ -264,7 +264,8 @@ class Report {
 
   void varying_gaps() {
     std::size_t listed = 0;
-    for (const std::string& phrase : varying_gap_phrases(experiment_, out_.width() / 3, out_.unicode())) {
+    for (const std::string& phrase :
+         varying_gap_phrases(experiment_, verdict_.losses.intermittent_s, out_.width() / 3, out_.unicode())) {
       if (listed++ == kGapsListed) return;
       out_.gap();
       out_.say(phrase);

@@ -219,6 +219,21 @@ std::optional<double> more_than_others(const Means& means) {
   return std::max(0.0, means.culprits / means.others - 1);
 }
 
+/// Whether MPI calls there move so much data for what they take that the transfers must be it: polls for
+/// small messages, and setting up, do not.
+bool moves_much(const views::Figures& figures, const database::Suspect& suspect) {
+  constexpr double kMuch = 10e6;  // bytes in a second: a network is ten times as fast, at least
+  const auto sum_of = [&](const char* name) {
+    const std::optional<std::uint32_t> metric = metric_named(figures.experiment(), name);
+    if (!metric) return 0.0;
+    const std::vector<std::uint64_t> values = figures.per_thread(suspect.scopes, *metric, true);
+    double sum = 0;
+    for (const std::uint32_t location : suspect.locations) sum += static_cast<double>(values[location]);
+    return sum;
+  };
+  return sum_of("bytes-sent") + sum_of("bytes-received") >= kMuch * sum_of("communication") / kNsPerSecond;
+}
+
 /// One metric at `scopes` by location, less what lies at or below their frontier frames.
 std::vector<double> outside_waits(const views::Figures& figures, std::span<const ContextId> scopes,
                                   std::uint32_t metric) {
@@ -350,7 +365,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
     return std::clamp((part.culprits - part.all) / (means.culprits - means.all), 0.0, 1.0);
   };
   facts.excess_io_share = share_of_excess("io");
-  facts.moves_data = share_of_excess("communication").value_or(0) > 0.5;
+  facts.in_mpi = share_of_excess("communication").value_or(0) > 0.5;
+  facts.moves_data = facts.in_mpi && moves_much(figures, suspect);
   if (!cpu) return facts;
   const Means outside = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *time));
   const Means on_cpu = means_of(compared, suspect, outside_waits(figures, suspect.scopes, *cpu));
@@ -358,7 +374,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   if (const std::optional<WorkTime> usual = work_time(figures, suspect.role))
     facts.usual_cpu_share = usual->cpu_share();
   // Who lacks a processor takes longer for the same work.
-  if (lacks_processors(experiment) && on_cpu.others > 0 && !facts.moves_data)
+  if (lacks_processors(experiment) && on_cpu.others > 0 && !facts.in_mpi)
     facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;

@@ -37,7 +37,8 @@ struct SuspectFacts {
   const database::Suspect* suspect = nullptr;
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
   bool only_here = false;           ///< the other threads do no such work at all
-  bool moves_data = false;          ///< most of the excess is MPI's own work: large transfers
+  bool in_mpi = false;              ///< most of the excess is in MPI calls, not waiting
+  bool moves_data = false;          ///< and they move much data for what they take: large transfers
   std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits
   std::optional<double> excess_io_share;   ///< what of the culprits' excess is input and output
   std::optional<double> usual_cpu_share;   ///< the same of all work of the role's threads

@@ -190,6 +190,7 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
 
 std::string more_work_phrase(const SuspectFacts& facts) {
   if (facts.moves_data) return "moves data for longer on";
+  if (facts.in_mpi) return "spends more time in MPI calls on";
   if (facts.only_here) return "works only on";
   const std::optional<double>& more_work = facts.more_work;
   if (!more_work) return "more work on";
@@ -342,12 +343,16 @@ std::string call_phrase(const database::Contents& experiment, ContextId call, st
 
 }  // namespace
 
-std::vector<std::string> varying_gap_phrases(const database::Contents& experiment, std::size_t width,
-                                             bool unicode) {
+std::vector<std::string> varying_gap_phrases(const database::Contents& experiment, double most_s,
+                                             std::size_t width, bool unicode) {
+  constexpr double kWorthSaying = 0.05;  // of what a gap explains
   std::vector<std::string> phrases;
   if (experiment.trace().traced > 0) return phrases;
   const auto time = [=](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   for (const database::VaryingGap& gap : experiment.varying_gaps()) {
+    const double explained_s = std::min(seconds_of(gap.unexplained_ns), most_s);
+    if (explained_s <= kWorthSaying * seconds_of(gap.unexplained_ns)) break;
+    most_s -= explained_s;
     const std::string call = call_phrase(experiment, gap.context, width, unicode);
     const std::string from =
         gap.after == database::kNone ? "the start" : call_phrase(experiment, gap.after, width, unicode);
@@ -355,8 +360,8 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     phrase.append(gap.after == gap.context ? "between calls of " : "from " + from + " to ").append(call);
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
-    phrase.append(". Lasting differences do not explain ").append(time(gap.unexplained_ns));
-    if (gap.unexplained_ns <= gap.idle_ns) {
+    phrase.append(". Lasting differences do not explain ").append(keep(duration(explained_s, unicode)));
+    if (explained_s <= seconds_of(gap.idle_ns)) {
       phrase.append(" of the ").append(time(gap.idle_ns)).append(" of waiting in that call");
     } else {
       phrase.append(" of waiting, in that call and in others after it");

@@ -36,8 +36,9 @@ std::string suspect_phrase(const database::Contents& experiment, database::Conte
 inline constexpr const char* kBlameSharesWithoutStartUp =
     "Shares are of the waiting outside MPI_Init and MPI_Finalize; seconds count that inside, too.";
 
-/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`, `moves data
-/// for longer on`: how much more a suspect's threads work than the others.
+/// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`, `spends
+/// more time in MPI calls on`, `moves data for longer on`: how much more a suspect's threads work than the
+/// others.
 std::string more_work_phrase(const SuspectFacts& facts);
 
 /// Whether all of these are main threads of ranks, so that a rank's number names one.
@@ -75,9 +76,9 @@ std::string usual_cpu_phrase(const SuspectFacts& facts);
 std::string mending_phrase(const SuspectFacts& facts, bool unicode);
 
 /// Of each gap between waiting calls that varies from one iteration to the next: how much, what waiting that
-/// explains, and that time lines would show who made whom wait; nothing where there are time lines. Names are
-/// shortened to `width` columns.
-std::vector<std::string> varying_gap_phrases(const database::Contents& experiment, std::size_t width,
-                                             bool unicode);
+/// explains, together no more than `most_s`, and that time lines would show who made whom wait; nothing where
+/// there are time lines. Names are shortened to `width` columns.
+std::vector<std::string> varying_gap_phrases(const database::Contents& experiment, double most_s,
+                                             std::size_t width, bool unicode);
 
 }  // namespace culprit::viewer

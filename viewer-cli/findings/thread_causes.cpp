@@ -356,7 +356,8 @@ std::map<std::uint32_t, double> work_by_thread(const views::Figures& figures, Co
 std::string schedule_advice(const views::Figures& figures, const std::vector<ThreadCause>& causes) {
   const auto uneven =
       std::ranges::find_if(causes, [](const auto& each) { return each.loop != database::kNone; });
-  if (uneven == causes.end()) return {};
+  // Threads that share processors take turns, whatever the schedule.
+  if (uneven == causes.end() || lacks_processors(figures.experiment())) return {};
   const std::map<std::uint32_t, double> work = work_by_thread(figures, uneven->loop);
   const auto by_work = [](const auto& a, const auto& b) { return a.second < b.second; };
   if (work.size() < 2) return {};

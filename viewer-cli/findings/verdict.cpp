@@ -137,7 +137,8 @@ class VerdictWords {
     const database::Suspect& suspect = *facts->suspect;
     const std::string name = name_of(experiment_, suspect_names(experiment_, width_, unicode_), suspect);
     const std::string more = more_work_phrase(*facts);
-    const bool verb = more.starts_with("works") || more.starts_with("moves") || more.starts_with("takes");
+    const bool verb = more.starts_with("works") || more.starts_with("moves") || more.starts_with("takes") ||
+                      more.starts_with("spends");
     return (verb ? ": " + name + ' ' : " in " + name + ": ") + more + ' ' +
            threads_phrase(experiment_, suspect.locations) + '.';
   }

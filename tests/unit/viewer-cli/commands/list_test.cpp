@@ -225,6 +225,9 @@ TEST_CASE("how much more some ranks work has no figure where the others have a s
   CHECK(said(1527, true, false) == "works only on");
   CHECK(said(0, false, true) == "moves data for longer on");
   CHECK(said(0.001, false, false) == "takes longer on");
+  SuspectFacts polls;
+  polls.in_mpi = polls.only_here = true;
+  CHECK(more_work_phrase(polls) == "spends more time in MPI calls on");
 }
 
 TEST_CASE("whose time it is, is said in few words") {

@@ -1,6 +1,7 @@
 #include "findings/diagnosis.hpp"
 
 #include "findings/phrases.hpp"
+#include "text/prose.hpp"
 #include "views/solver_sample.hpp"
 
 #include <string>
@@ -42,10 +43,18 @@ TEST_CASE("gaps between calls of one place are called so") {
   views::testing::SolverSample solver;
   database::VaryingGap gap{};
   gap.context = gap.after = solver.allreduce;
-  solver.sample.build().varying_gaps = {gap};
-  CHECK(varying_gap_phrases(solver.sample.experiment(), 60, false)
-            .front()
-            .starts_with("The time between calls of MPI_Allreduce in cg_iterate"));
+  gap.idle_ns = 4'000'000'000;
+  gap.unexplained_ns = 6'000'000'000;
+  solver.sample.build().varying_gaps = {gap, gap};
+  const auto phrases = varying_gap_phrases(solver.sample.experiment(), 8, 60, false);
+  REQUIRE(phrases.size() == 2);
+  CHECK(phrases[0].starts_with("The time between calls of MPI_Allreduce in cg_iterate"));
+  CHECK(wrap(phrases[0], 1000).find("do not explain 6.00 s of waiting, in that call and in others") !=
+        std::string::npos);
+  // No more than what nothing else explains.
+  CHECK(wrap(phrases[1], 1000).find("do not explain 2.00 s of the 4.00 s of waiting in that call") !=
+        std::string::npos);
+  CHECK(varying_gap_phrases(solver.sample.experiment(), 0, 60, false).empty());
 }
 
 TEST_CASE("where processors lack, work is compared by CPU time") {
