@@ -59,6 +59,15 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   return notes;
 }
 
+ListedWaits listed_waits(const database::Contents& experiment) {
+  ListedWaits listed;
+  for (const Wait& wait : experiment.waits()) {
+    if (!metrics::is_whole_wait(wait.pattern)) continue;
+    (metrics::is_of_threads(wait.pattern) ? listed.threads_s : listed.ranks_s) += seconds_of(wait.ns);
+  }
+  return listed;
+}
+
 /// How much there is in all, and how much of it is indirect.
 std::string introduction(const database::Contents& experiment, std::uint64_t whole_ns, bool unicode) {
   const std::string text = "Who waited where, and for whom: " + amount(whole_ns, unicode) + " in all";
@@ -173,6 +182,9 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   }
   list.whole_ns = waiting_ns(experiment);
   list.introduction = introduction(experiment, list.whole_ns, options.unicode);
+  const std::string report =
+      waiting_of_report_phrase(options.waiting, listed_waits(experiment), options.unicode);
+  if (!report.empty()) list.introduction += ' ' + report;
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   CriticalSections sections;

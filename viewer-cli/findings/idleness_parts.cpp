@@ -109,6 +109,7 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
                               const Losses& losses) {
   const database::Contents& experiment = figures.experiment();
   IdlenessParts parts;
+  parts.without_startup = diagnosis.without_startup;
   parts.threads_s = std::min(losses.threads_s, diagnosis.idle_s);
   double left = diagnosis.idle_s - parts.threads_s;
   const auto take = [&left](double seconds) {
@@ -139,38 +140,93 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   return parts;
 }
 
-std::string idleness_parts_phrase(const IdlenessParts& parts) {
-  const std::array<std::pair<double, const char*>, 7> named = {
-      {{parts.late_s, "for late ranks"},
-       {parts.elsewhere_s, "for processes of another world"},
-       {parts.transfer_s, "for transfers"},
-       {parts.library_s, "in the MPI library"},
-       {parts.no_processor_s, "without a processor"},
-       {parts.threads_s, "for other threads"},
-       {parts.undivided_s, "not divided without a trace"}}};
+IdlenessParts divide_idleness(const views::Figures& figures) {
+  const Diagnosis diagnosis = diagnose(figures);
+  return divide_idleness(figures, diagnosis, measure_losses(figures, diagnosis).losses);
+}
+
+namespace {
+
+/// A part as it is shown: the largest first, `amount` in figures that add up to the whole's.
+struct ShownPart {
+  double IdlenessParts::*part = nullptr;
+  const char* what = "";
+  double steps = 0;  ///< of the last digit of the whole
+  std::string amount = {};
+};
+
+constexpr std::array<std::pair<double IdlenessParts::*, const char*>, 7> kNamedParts = {
+    {{&IdlenessParts::late_s, "for late ranks"},
+     {&IdlenessParts::elsewhere_s, "for processes of another world"},
+     {&IdlenessParts::transfer_s, "for transfers"},
+     {&IdlenessParts::library_s, "in the MPI library"},
+     {&IdlenessParts::no_processor_s, "without a processor"},
+     {&IdlenessParts::threads_s, "for other threads"},
+     {&IdlenessParts::undivided_s, "not divided without a trace"}}};
+
+/// In steps of the last digit of the whole; the largest part takes what rounding leaves.
+std::vector<ShownPart> shown_parts(const IdlenessParts& parts) {
   const double sum = parts.sum();
   if (sum <= 0) return {};
-  // In steps of the last digit of the whole; the largest part takes what rounding leaves.
   const double step = std::pow(10, std::floor(std::log10(sum)) - 2);
-  std::vector<std::pair<double, const char*>> shown;
+  std::vector<ShownPart> shown;
   double rest = std::round(sum / step);
-  for (const auto& [seconds, what] : named) {
-    const double steps = std::round(seconds / step);
+  for (const auto& [part, what] : kNamedParts) {
+    const double steps = std::round(parts.*part / step);
     if (steps <= 0) continue;
-    shown.emplace_back(steps, what);
+    shown.push_back({.part = part, .what = what, .steps = steps});
     rest -= steps;
   }
-  if (shown.size() < 2) return {};
-  std::ranges::max_element(shown)->first += rest;
-  std::ranges::stable_sort(shown, std::ranges::greater(), &std::pair<double, const char*>::first);
+  if (shown.empty()) return {};
+  std::ranges::max_element(shown, {}, &ShownPart::steps)->steps += rest;
+  std::ranges::stable_sort(shown, std::ranges::greater(), &ShownPart::steps);
   const bool milliseconds = sum < 1;
   const double scale = milliseconds ? step * 1000 : step;
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(scale) + 1e-9)));
+  for (ShownPart& each : shown)
+    each.amount = keep(grouped(each.steps * scale, decimals) + (milliseconds ? " ms" : " s"));
+  return shown;
+}
+
+}  // namespace
+
+std::string idleness_parts_phrase(const IdlenessParts& parts) {
+  const std::vector<ShownPart> shown = shown_parts(parts);
+  if (shown.size() < 2) return {};
   std::vector<std::string> texts;
   texts.reserve(shown.size());
-  for (const auto& [steps, what] : shown)
-    texts.push_back(keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s")) + ' ' + what);
+  for (const ShownPart& each : shown) texts.push_back(each.amount + ' ' + each.what);
   return enumerate(texts);
+}
+
+namespace {
+
+/// Of a part: that the list has it, or how much the list has of its kind; empty where it has none.
+std::string listed_phrase(double part_s, double listed_s, double sum_s, bool unicode) {
+  constexpr double kSame = 0.005;  // of the whole: less is lost in rounding
+  if (std::abs(part_s - listed_s) <= kSame * sum_s) return " (listed here)";
+  return listed_s > 0 ? keep(" (listed here: " + duration(listed_s, unicode) + ')') : "";
+}
+
+}  // namespace
+
+std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
+  const std::vector<ShownPart> shown = shown_parts(parts);
+  if (shown.empty()) return {};
+  const double sum = parts.sum();
+  std::vector<std::string> texts;
+  for (const ShownPart& each : shown) {
+    std::string text = each.amount + ' ' + each.what;
+    if (each.part == &IdlenessParts::late_s)
+      text += listed_phrase(parts.late_s, listed.ranks_s, sum, unicode);
+    if (each.part == &IdlenessParts::threads_s)
+      text += listed_phrase(parts.threads_s, listed.threads_s, sum, unicode);
+    texts.push_back(std::move(text));
+  }
+  std::string start = "The report counts ";
+  if (parts.without_startup) start = "Without MPI_Init and MPI_Finalize, the report counts ";
+  if (texts.size() == 1) return start + texts.front() + '.';
+  return start + keep(duration(sum, unicode)) + " of waiting: " + enumerate(texts) + '.';
 }
 
 }  // namespace culprit::viewer
