@@ -229,4 +229,13 @@ std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWai
   return start + keep(duration(sum, unicode)) + " of waiting: " + enumerate(texts) + '.';
 }
 
+std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode) {
+  const double share = parts.sum() > 0 ? parts.no_processor_s / parts.sum() : 0;
+  if (share < kWorthTelling) return {};
+  return ' ' + figure +
+         " holds waiting without a processor, too: " + keep(duration(parts.no_processor_s, unicode)) +
+         " of the " + keep(duration(parts.sum(), unicode)) + " that the report counts" +
+         keep(" (" + round_percent(share) + ").");
+}
+
 }  // namespace culprit::viewer

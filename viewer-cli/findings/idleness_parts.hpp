@@ -44,4 +44,8 @@ struct ListedWaits {
 /// ranks (listed here) and 1.9 s without a processor.` Empty where the report counts none.
 std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode);
 
+/// A sentence for efficiencies, with a blank before it: what of waiting lacks a processor, which is in the
+/// figure called `figure`. Empty where that is little.
+std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode);
+
 }  // namespace culprit::viewer

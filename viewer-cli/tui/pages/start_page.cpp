@@ -79,8 +79,8 @@ class StartPage {
     text += '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
       text += ' ' + little_idleness_phrase(experiment_);
-    } else if (!findings_.idleness_parts.empty()) {
-      text += " It is " + findings_.idleness_parts + '.';
+    } else if (const std::string kinds = idleness_parts_phrase(findings_.waiting); !kinds.empty()) {
+      text += " It is " + kinds + '.';
     }
     page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);
     for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);

@@ -3,7 +3,6 @@
 #include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_text.hpp"
-#include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/call_path_text.hpp"
 
@@ -58,12 +57,11 @@ void FindingsTask::form(const views::Source& source) {
     findings_.efficiency = efficiency_of(figures);
     findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));
     findings_.mpi = mpi_calls(figures);
-    const IdlenessParts waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
-    findings_.idleness_parts = idleness_parts_phrase(waiting);
+    findings_.waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
     findings_.messages = message_pattern_phrases(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
-    findings_.waits = lists_of(waits_list, source.experiment(), waiting, unicode_);
-    findings_.causes = lists_of(causes_list, source.experiment(), waiting, unicode_);
-    findings_.hotspots = lists_of(hotspots_list, source.experiment(), waiting, unicode_);
+    findings_.waits = lists_of(waits_list, source.experiment(), findings_.waiting, unicode_);
+    findings_.causes = lists_of(causes_list, source.experiment(), findings_.waiting, unicode_);
+    findings_.hotspots = lists_of(hotspots_list, source.experiment(), findings_.waiting, unicode_);
     findings_.critical = critical_by_scope(source.experiment());
     findings_.costliest_code =
         costliest_code(source.experiment(), causes_by_scope(source.experiment(), &users_scope));
