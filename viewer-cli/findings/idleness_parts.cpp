@@ -233,7 +233,7 @@ std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::strin
   const double share = parts.sum() > 0 ? parts.no_processor_s / parts.sum() : 0;
   if (share < kWorthTelling) return {};
   return ' ' + figure +
-         " holds waiting without a processor, too: " + keep(duration(parts.no_processor_s, unicode)) +
+         " includes waiting without a processor: " + keep(duration(parts.no_processor_s, unicode)) +
          " of the " + keep(duration(parts.sum(), unicode)) + " that the report counts" +
          keep(" (" + round_percent(share) + ").");
 }

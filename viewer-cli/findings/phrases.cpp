@@ -132,8 +132,8 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
     case ContextKind::partial:
       return "incompletely unwound code";
     case ContextKind::loop:
-      if (where.empty()) return "a loop" + in;
-      return (article ? "the loop at " : "loop at ") + where + in;
+      if (where.empty() && frame.name.empty()) return "a loop" + in;
+      return (article ? "the " : "") + label(frame) + in;
     case ContextKind::region:
       return procedure_name(experiment, context, width, unicode);
     case ContextKind::call:
