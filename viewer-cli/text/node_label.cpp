@@ -10,6 +10,7 @@ namespace {
 
 using database::ContextKind;
 
+constexpr std::size_t kLeastOfAlike = 8;    // what a name keeps beside a remark that must stay
 constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
 
 /// Where a node is called, or defined, or which module it is in.
@@ -75,16 +76,28 @@ std::vector<std::string> remarks_of(const views::View& view, const views::Visibl
   return remarks;
 }
 
+std::string_view name_among_siblings(const views::View& view, const views::VisibleNode& row) {
+  if (row.fold && !row.fold->unsampled.empty()) return {};
+  const views::Frame frame = view.frame(row.node);
+  return views::is_procedure(frame.kind) ? frame.name : std::string_view();
+}
+
 FittedLabel fit_label(const std::string& name, const std::vector<std::string>& remarks, std::size_t room,
-                      bool unicode) {
+                      bool unicode, bool alike) {
   const std::string plain = without_parameters(name);
   for (const std::string& remark : remarks) {
+    if (alike && &remark != &remarks.front()) break;  // the others do not say where
     const std::size_t taken = columns(remark) + 2;
     if (room < taken + kShortestName) continue;
     const std::size_t left = room - taken;
     if (columns(plain) <= left || left >= kEnoughForName) return {shorten_name(name, left, unicode), remark};
   }
-  return {shorten_name(name, std::max(room, kShortestName), unicode), {}};
+  const std::size_t all = std::max(room, kShortestName);
+  if (!alike || remarks.empty()) return {shorten_name(name, all, unicode), {}};
+  // Both lose their middles: the end of a place is its line.
+  const std::size_t for_name = std::min(columns(plain), kLeastOfAlike);
+  const std::string remark = shorten_middle(remarks.front(), all - for_name - 2, unicode);
+  return {shorten_name(name, all - columns(remark) - 2, unicode), remark};
 }
 
 }  // namespace culprit::viewer
