@@ -278,7 +278,7 @@ void write_paths(std::ostream& out, const Screen& screen, const database::Conten
 std::string call_details(const database::Contents& experiment, const CallTraffic& call,
                          const Screen& screen) {
   const std::uint64_t vain = polls_in_vain(experiment, call.context);
-  return path_text(experiment, call.context, screen) + call_site_phrase(experiment, call.context) + "  " +
+  return path_text(experiment, call.context, screen) + call_site_phrase(experiment, call.context) + ", " +
          busiest_phrase(experiment, call, screen.unicode) +
          moved_phrase(call.sent_bytes, call.received_bytes) +
          (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));

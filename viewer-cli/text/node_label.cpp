@@ -36,6 +36,18 @@ std::vector<std::string> places_of(const views::View& view, const views::Visible
   return {module};
 }
 
+/// The end of a text in at most `width` columns: of a place, its line.
+std::string end_of(const std::string& text, std::size_t width, bool unicode) {
+  if (columns(text) <= width) return text;
+  const std::string gap = unicode ? "…" : "...";
+  std::size_t at = text.size();
+  for (std::size_t kept = columns(gap); kept < width && at > 0; ++kept) {
+    --at;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;  // within a code point
+  }
+  return gap + text.substr(at);
+}
+
 }  // namespace
 
 std::string row_label(const views::View& view, const views::VisibleNode& row) {
@@ -94,9 +106,8 @@ FittedLabel fit_label(const std::string& name, const std::vector<std::string>& r
   }
   const std::size_t all = std::max(room, kShortestName);
   if (!alike || remarks.empty()) return {shorten_name(name, all, unicode), {}};
-  // Both lose their middles: the end of a place is its line.
   const std::size_t for_name = std::min(columns(plain), kLeastOfAlike);
-  const std::string remark = shorten_middle(remarks.front(), all - for_name - 2, unicode);
+  const std::string remark = end_of(remarks.front(), all - for_name - 2, unicode);
   return {shorten_name(name, all - columns(remark) - 2, unicode), remark};
 }
 
