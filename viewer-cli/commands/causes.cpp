@@ -187,7 +187,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
               keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode));
     }
-    if (key.between) text += "; undetermined";
+    if (key.between) text += "; code undetermined";
     if (confidence.is_likely(group.ns, key.between)) {
       text += "; likely";
       likely = true;

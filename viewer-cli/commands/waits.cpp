@@ -48,7 +48,7 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
     notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of one-sided waiting is of no known pattern.");
+                    " of waiting in one-sided calls fits no pattern.");
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
@@ -104,6 +104,7 @@ std::string text_of_row(const database::Contents& experiment, const WaitKey& key
     text += group.whom.even() ? threads_phrase(experiment, group.whom.locations())
                               : thread_times_phrase(experiment, group.whom, "for", unicode);
   }
+  if (metrics::is_completion(key.pattern)) return text + "; not in the total: it waits for no rank";
   constexpr double kWorthSaying = 0.005;
   const double indirect = static_cast<double>(group.part_ns) / static_cast<double>(group.ns);
   if (group.ns > 0 && indirect >= kWorthSaying) text += "; " + keep(round_percent(indirect) + " indirect");
