@@ -30,7 +30,7 @@ void print_remarks(const database::Quality& quality) {
                     std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63)));
   }
   if (quality.full > 0) {
-    say(fmt::format("{} samples found no memory for their call path and count for a caller", quality.full));
+    say(fmt::format("{} samples had no room for their call path and are shown at a caller", quality.full));
   }
   if (quality.clock_error_ns == database::kClocksNotCompared) {
     say("the hosts did not compare their clocks: their times of day replace that (measure with --trace into "
@@ -40,7 +40,7 @@ void print_remarks(const database::Quality& quality) {
   if (quality.clock_violations > 0) {
     const bool one = quality.clock_violations == 1;
     say(fmt::format(
-        "{} {} received before {} sent; pushed forward, {} still {}", quality.clock_violations,
+        "{} {} received before {} sent; shifted later, {} still {}", quality.clock_violations,
         one ? "message was" : "messages were", one ? "it was" : "they were",
         quality.clock_violations_left == 0 ? "none" : std::to_string(quality.clock_violations_left),
         quality.clock_violations_left == 1 ? "is" : "are"));

@@ -56,6 +56,7 @@ std::string label(const Frame& frame) {
   std::string where = place(frame);
   switch (frame.kind) {
     case ContextKind::loop:
+      if (where.empty()) where = frame.name;
       return where.empty() ? "loop" : "loop at " + where;
     case ContextKind::call:
       return where.empty() ? "call" : "call at " + where;

@@ -11,7 +11,7 @@ namespace culprit::views {
 
 /// A frame as views show it. The strings belong to the experiment.
 struct Frame {
-  std::string_view name;    ///< empty for loops, calls and statements
+  std::string_view name;    ///< empty for calls and statements; of loops without a place their address
   std::string_view file;    ///< empty where unknown
   std::uint32_t line = 0;   ///< 0 where unknown
   std::string_view module;  ///< load module path, empty where unknown
@@ -39,7 +39,8 @@ std::string place(const Frame& frame);
 /// `<libblob.so@0x1a40>`.
 bool is_named_for_module(const Frame& frame);
 
-/// What a frame is called in a path and on the screen: its name, `loop at file:line`, `call at file:line`,
+/// What a frame is called in a path and on the screen: its name, `loop at file:line` (without debug
+/// information `loop at libblob.so@0x1a40`), `call at file:line`,
 /// `file:line` for a statement, the base name of a module or file; the super-root is `<run>`.
 std::string label(const Frame& frame);
 

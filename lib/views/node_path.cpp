@@ -30,6 +30,7 @@ bool matches(const Frame& frame, std::string_view name) {
   if (shown == name) return true;
   switch (frame.kind) {
     case ContextKind::loop:
+      return place(frame) == name || frame.name == name;
     case ContextKind::call:
       return place(frame) == name;
     case ContextKind::region:

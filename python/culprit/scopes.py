@@ -35,7 +35,8 @@ class Frame(NamedTuple):
     def label(self) -> str:
         """What the frame is called in a path and on the screen."""
         if self.kind in ("loop", "call"):
-            return f"{self.kind} at {self.place}" if self.place else self.kind
+            place = self.place or self.name
+            return f"{self.kind} at {place}" if place else self.kind
         if self.kind == "statement":
             return self.place or (f"<{base_name(self.module)}>" if self.module else "<unknown line>")
         if self.kind == "module":

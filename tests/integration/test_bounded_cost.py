@@ -94,7 +94,7 @@ class BoundedCost(harness.Workspace):
         self.assertLess(info["full"], info["samples"])
         self.assertEqual(info["dropped"], 0)
         self.assert_time_kept(info)
-        self.assert_told("samples found no memory for their call path and count for a caller")
+        self.assert_told("samples had no room for their call path and are shown at a caller")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class SeveralHosts(harness.Workspace):
         reported = harness.run([harness.PROF_MPI, measured]).stderr
         recorded, left = CHAIN - 1, CHAIN - 1 - MENDED
         self.assertIn(f"{recorded} messages were received before they were sent", reported)
-        self.assertIn(f"pushed forward, {left} still are", reported)
+        self.assertIn(f"shifted later, {left} still are", reported)
         database = measured.with_name(measured.name + ".db")
         quality = harness.viewer_json(database, "report")["quality"]
         self.assertEqual((quality["clock_violations"], quality["clock_violations_left"]), (recorded, left))

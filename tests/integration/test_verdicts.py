@@ -52,7 +52,7 @@ class Verdicts(harness.Workspace):
             found = root["roots"][0]["values"]["io:sum (I)"] if root["roots"] else 0
             self.assertAlmostEqual(found, wanted, delta=0.1 * written, msg=f"rank {rank}")
         text = harness.run([harness.VIEWER, self.database, "report"]).stdout
-        self.assertRegex(" ".join(text.split()), "is input and output .* of that in (fsync|pwrite(64)?) from the call at verdicts.c:[0-9]+ in checkpoint, on /.*/checkpoint")
+        self.assertRegex(" ".join(text.split()), "is input and output .* of that in (fsync|pwrite(64)?) at verdicts.c:[0-9]+ in checkpoint, on /.*/checkpoint")
         everywhere = harness.viewer_json(self.database, "view", "calling-context", "--metrics", "io:sum (I)")
         named = [node["values"]["io:sum (I)"] for node in harness.walk(everywhere["roots"])
                  if node["frame"]["name"] == f"file {self.here.resolve()}/checkpoint"]

@@ -126,12 +126,17 @@ Json causes_json(const database::Contents& experiment) {
 
 namespace {
 
-std::string introduce_causes(const database::Contents& experiment, std::uint64_t whole_ns, bool unicode) {
+std::string introduce_causes(const database::Contents& experiment, std::uint64_t whole_ns,
+                             const ListOptions& options) {
   const double whole = static_cast<double>(whole_ns);
+  const bool unicode = options.unicode;
   std::string text =
       "What made ranks wait, of " + keep(duration(seconds_of(whole_ns), unicode)) + " in all (" +
       keep(percent(static_cast<double>(experiment.trace().unattributed_ns) / whole)) +
       " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
+  const std::string report =
+      waiting_of_report_phrase(options.waiting, {.ranks_s = seconds_of(whole_ns)}, unicode);
+  if (!report.empty()) text += ' ' + report;
   if (const std::optional<CommonCause> common = common_cause(experiment)) {
     text += ' ' + keep(percent(static_cast<double>(common->who.sum()) / whole)) + " come from " +
             common_cause_phrase(experiment, *common, kWholeName, unicode) + '.';
@@ -152,7 +157,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     return list;
   }
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
-  list.introduction = introduce_causes(experiment, list.whole_ns, options.unicode);
+  list.introduction = introduce_causes(experiment, list.whole_ns, options);
   const CauseConfidence confidence(experiment);
   const WaitersOf waiters_of(experiment);
   // Who waited in the call that is named: where most of the row's cost was waited for.
@@ -183,7 +188,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
               keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode));
     }
-    if (key.between) text += "; undetermined";
+    if (key.between) text += "; code undetermined";
     if (confidence.is_likely(group.ns, key.between)) {
       text += "; likely";
       likely = true;

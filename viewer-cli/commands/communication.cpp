@@ -139,6 +139,14 @@ std::string moved_phrase(std::uint64_t sent, std::uint64_t received) {
   return text;
 }
 
+/// ` at solver.c:412`: what distinguishes two calls of one procedure in another; empty where it is unknown.
+std::string call_site_phrase(const database::Contents& experiment, database::ContextId context) {
+  const database::ContextId site = experiment.contexts[context].parent;
+  if (site == database::kNone || experiment.contexts[site].kind != database::ContextKind::call) return {};
+  const std::string where = place(views::frame_of(experiment, experiment.contexts[site]));
+  return where.empty() ? "" : keep(" at " + where);
+}
+
 std::string busiest_phrase(const database::Contents& experiment, const CallTraffic& call, bool unicode) {
   const std::array<std::uint32_t, 1> busiest = {call.busiest};
   if (call.threads == 1) return "on " + keep(threads_phrase(experiment, busiest));
@@ -270,7 +278,7 @@ void write_paths(std::ostream& out, const Screen& screen, const database::Conten
 std::string call_details(const database::Contents& experiment, const CallTraffic& call,
                          const Screen& screen) {
   const std::uint64_t vain = polls_in_vain(experiment, call.context);
-  return path_text(experiment, call.context, screen) + "  " +
+  return path_text(experiment, call.context, screen) + call_site_phrase(experiment, call.context) + ", " +
          busiest_phrase(experiment, call, screen.unicode) +
          moved_phrase(call.sent_bytes, call.received_bytes) +
          (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));

@@ -147,8 +147,9 @@ void write_figure(std::ostream& out, const Screen& screen, const FigureOf<Of>& f
       << screen.dim(figure.formula) << '\n';
 }
 
-void write_ranks(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& figures,
                  const Efficiency& result) {
+  const database::Contents& experiment = figures.experiment();
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   const std::string longest = experiment.trace().stopped > 0
@@ -163,7 +164,8 @@ void write_ranks(std::ostream& out, const Screen& screen, const database::Conten
                       (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), " : longest) +
                       "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                       time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
-                      keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment),
+                      keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
+                      lacked_processors_phrase(result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
 }
@@ -304,6 +306,10 @@ std::string thread_waits_phrase(const Efficiency& ranks) {
   return ranks.awaits_threads ? " with what main threads wait for other threads" : "";
 }
 
+std::string lacked_processors_phrase(const Efficiency& ranks, const IdlenessParts& waiting, bool unicode) {
+  return lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
+}
+
 double parallel_of(const Efficiency& ranks) {
   if (ranks.ranks == 0) return 1;
   return ranks.awaits_threads ? ranks.load_balance * ranks.communication : ranks.parallel;
@@ -403,7 +409,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
     out << "Efficiencies need MPI ranks or several threads, and none spent time in this run.\n";
     return;
   }
-  if (result.ranks > 0) write_ranks(out, screen, figures.experiment(), result);
+  if (result.ranks > 0) write_ranks(out, screen, figures, result);
   if (threads.threads > 0) {
     if (result.ranks > 0) out << '\n';
     write_threads(out, screen, threads, result);

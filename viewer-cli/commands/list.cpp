@@ -76,7 +76,7 @@ void RowWriter::row(std::uint64_t ns, const std::string& text) const {
 
 void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {
   std::string text = before + path_text(experiment_, context, screen_);
-  if (between) text += " (between two MPI calls)";
+  if (between) text += " (between two MPI calls, where no sample was taken)";
   out_ << screen_.dim(std::string(kPathIndent, ' ') + wrap(text, screen_.width, kPathIndent, kPathIndent))
        << '\n';
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/thread_times.hpp"
 #include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
@@ -29,6 +30,7 @@ struct ListOptions {
   bool unicode = true;
   std::size_t most = 25;       ///< rows
   double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
+  IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
 };
 
 /// A call path below a row.

@@ -71,7 +71,7 @@ void write_metrics_of_segments(std::ostream& out, const Screen& screen, const da
   std::size_t name = 0;
   for (const SegmentMetric& metric : metrics) name = std::max(name, metric.name.size());
   out << "\nWhat else was counted in them, outside MPI (--metric NAME shows where):\n"
-      << screen.dim(fmt::format("  {:{}}  {:>10}  {:>24}  {}", "", name, "median", "of the unusually long",
+      << screen.dim(fmt::format("  {:{}}  {:>10}  {:>24}  {}", "", name, "median", "of those far longer",
                                 "correlation with time"))
       << '\n';
   for (const SegmentMetric& metric : metrics) {
@@ -103,19 +103,20 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
   draw_segments(out, screen, experiment, variation, {values, metric.median, say});
   const std::vector<HighSegment> high = high_segments(variation, metric);
   if (high.empty()) {
-    out << "\nNone of them has unusually much.\n";
+    out << "\nNone has far more than the median.\n";
     return;
   }
   std::set<std::pair<std::int32_t, std::uint32_t>> took_long;
   for (const Variation::Outlier& one : variation.outliers) took_long.emplace(one.rank, one.segment);
-  out << "\nUnusually high (" << counted(high.size(), segment_name(experiment, variation)) << "):\n";
+  out << "\nFar above the median (" << counted(high.size(), segment_name(experiment, variation)) << "):\n";
   const std::size_t width = say(high.front().value).size();
   const RowWriter rows(out, screen, experiment, high.front().value);
   for (std::size_t i = 0; i < std::min(high.size(), kHighShown); ++i) {
     const HighSegment& one = high[i];
     out << fmt::format("{:>{}}  ", say(one.value), width) << screen.bold("rank " + std::to_string(one.rank))
         << ", " << name_segment(experiment, variation, one.rank, one.segment)
-        << (took_long.contains({one.rank, one.segment}) ? ", which took unusually long" : "") << '\n';
+        << (took_long.contains({one.rank, one.segment}) ? ", which took far longer than the median" : "")
+        << '\n';
     if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
   if (high.size() > kHighShown)

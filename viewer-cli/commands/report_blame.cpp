@@ -164,6 +164,9 @@ std::optional<double> BlameParagraphs::replayed_saving(const std::vector<Listed>
   return found == of_.replayed.end() ? std::nullopt : std::optional(static_cast<double>(found->second) / 1e9);
 }
 
+/// Of the extra time: less is no figure to state.
+constexpr double kHardlyAny = 0.01;
+
 void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {
   const database::Suspect& suspect = *facts.suspect;
   const std::string extra = "the extra " + out_.time(seconds_of(suspect.excess_ns));
@@ -174,9 +177,11 @@ void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {
              2);
   }
   if (!lacks_cpu(facts)) return;
-  out_.say((several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", only "
-                    : std::string("Only ")) +
-               keep(round_percent(*facts.excess_cpu_share)) + " of " + extra + " was on a processor" +
+  const double on_processor = *facts.excess_cpu_share;
+  const std::string how_much =
+      on_processor < kHardlyAny ? "hardly any" : "only " + keep(round_percent(on_processor));
+  const std::string where = several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", " : "";
+  out_.say((several ? where + how_much : capitalized(how_much)) + " of " + extra + " was on a processor" +
                usual_cpu_phrase(facts) +
                ": there the code was preempted, slept or did I/O, and changing its work would not help.",
            2);

@@ -161,17 +161,26 @@ class Report {
                        of(io->seconds, diagnosis_.total_s) + ' ' + unit() + ')';
     if (io->where != 0) {
       text += "; " + keep(round_percent(io->there_s / io->seconds)) + " of that in ";
-      const std::string where = scope_phrase(experiment_, io->where, true, out_.width() / 3, out_.unicode());
-      const bool named = where.starts_with("the call of ");  // and no line
-      if (io->call != database::kNone && !named)
-        text += procedure_name(experiment_, io->call, out_.width() / 3, out_.unicode()) + " from ";
-      text += out_.scope(io->where, true, out_.width() / 3);
+      text += place_of(*io);
       if (io->file != database::kNone) {
         const views::Frame file = views::frame_of(experiment_, experiment_.contexts[io->file]);
         text += ", on " + std::string(database::file_of_region(file.name));
       }
     }
     out_.say(text + '.');
+  }
+
+  /// `fsync at checkpoint.py:12 in save`, `write from save at a.c:3`.
+  [[nodiscard]] std::string place_of(const InputAndOutput& io) {
+    constexpr std::string_view kCall = "the call at ";
+    const std::size_t width = out_.width() / 3;
+    const std::string where = scope_phrase(experiment_, io.where, true, width, out_.unicode());
+    const bool is_call = experiment_.contexts[io.where].kind == database::ContextKind::call;
+    if (io.call == database::kNone || (is_call && !where.starts_with(kCall)))
+      return out_.scope(io.where, true, width);
+    const std::string call = procedure_name(experiment_, io.call, width, out_.unicode());
+    if (!where.starts_with(kCall)) return call + " from " + out_.scope(io.where, true, width);
+    return out_.link(call + " at " + where.substr(kCall.size()), PlaceKind::context, io.where);
   }
 
   /// What of communication itself takes time.

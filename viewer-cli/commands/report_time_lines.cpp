@@ -2,6 +2,7 @@
 #include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_parts.hpp"
+#include "commands/variation.hpp"
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
@@ -43,8 +44,9 @@ class TimeLines {
                            location_label(experiment_, wait.cause_location),
                        PlaceKind::waits) +
              " in " + out_.scope(wait.context, false, out_.width() / 3) +
-             (wait.count > 1 ? keep(" (" + counted(wait.count, "wait")) + "), longer than any other."
-                             : ", the longest of all waits.");
+             (wait.count > 1
+                  ? " (" + keep(counted(wait.count, "wait") + " together)") + ", longer than any other."
+                  : ", the longest of all waits.");
     }
     if (waited() || experiment_.run.world_size < 2) return "";
     std::string text = no_waits_phrase(experiment_);
@@ -105,16 +107,22 @@ class TimeLines {
       return "";
     constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
-    const std::string what = segment_name(experiment_, variation);
-    return " " + keep(counted(variation.outliers.size(), what)) +
-           (variation.outliers.size() == 1 ? " is" : " are") + " far above the median of " +
+    const bool one = variation.outliers.size() == 1;
+    return " " + keep(counted(variation.outliers.size(), segment_name(experiment_, variation))) +
+           of_procedure(variation) + " took far longer than " + (one ? "its" : "their") + " median of " +
            (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
                                                : out_.time(seconds_of(variation.median_ns))) +
-           ", the longest " +
-           out_.link(keep("rank " + std::to_string(first.rank) + "'s " + what + ' ' +
-                          std::to_string(first.segment)),
+           " outside MPI, " + (one ? "on " : "the longest on ") +
+           out_.link(keep("rank " + std::to_string(first.rank)) + ", " +
+                         keep(name_segment(experiment_, variation, first.rank, first.segment)),
                      {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +
-           " with " + out_.time(seconds_of(first.sos_ns)) + ".";
+           ": " + out_.time(seconds_of(first.sos_ns)) + ".";
+  }
+
+  /// ` of advance`: marked iterations are of no code.
+  [[nodiscard]] std::string of_procedure(const database::Variation& variation) const {
+    if (variation.marked || variation.context == database::kNone) return "";
+    return " of " + out_.scope(variation.context, true, out_.width() / 3);
   }
 
   const database::Contents& experiment_;

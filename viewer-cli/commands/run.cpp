@@ -101,16 +101,19 @@ struct Listing {
   List (*list)(const database::Contents& experiment, const ListOptions& options);
   Table (*table)(const database::Contents& experiment);
   Json (*json)(const database::Contents& experiment) = nullptr;  ///< where it is not that of the table
+  bool of_waiting = true;  ///< whether its total is related to the report's waiting
 };
 constexpr Listing kWaits = {waits_list, waits_table};
 constexpr Listing kCauses = {causes_list, causes_table, causes_json};
-constexpr Listing kHotspots = {hotspots_list, hotspots_table};
+constexpr Listing kHotspots = {hotspots_list, hotspots_table, nullptr, false};
 
-void run_listing(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                 const Listing& listing, const Invocation& invocation) {
+void run_listing(std::ostream& out, const Screen& screen, const views::Source& source, const Listing& listing,
+                 const Invocation& invocation) {
+  const database::Contents& experiment = source.experiment();
   const auto text = [&] {
     ListOptions options{.by_rank = invocation.by_rank, .unicode = screen.unicode};
     if (options.by_rank) options.least_share = 0;  // of many ranks, none may have much
+    if (listing.of_waiting) options.waiting = divide_idleness(views::Figures(source));
     write_list(out, screen, experiment, listing.list(experiment, options));
   };
   const auto json = [&] {
@@ -146,11 +149,12 @@ void run_communication(std::ostream& out, const Screen& screen, const views::Sou
 }
 
 /// The commands that need the ranks' time lines.
-void run_on_trace(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+void run_on_trace(std::ostream& out, const Screen& screen, const views::Source& source,
                   const Invocation& invocation) {
+  const database::Contents& experiment = source.experiment();
   const auto run = [&](const char* name, const Listing& listing) {
     require_trace(experiment, name, invocation.database);
-    run_listing(out, screen, experiment, listing, invocation);
+    run_listing(out, screen, source, listing, invocation);
   };
   switch (invocation.command) {
     case Command::causes:
@@ -192,13 +196,13 @@ void run_text_command(std::ostream& out, const Screen& screen, const views::Sour
       run_suspects(out, screen, source, invocation.format);
       break;
     case Command::waits:
-      run_listing(out, screen, source.experiment(), kWaits, invocation);
+      run_listing(out, screen, source, kWaits, invocation);
       break;
     case Command::causes:
     case Command::critical_path:
     case Command::hotspots:
     case Command::variation:
-      run_on_trace(out, screen, source.experiment(), invocation);
+      run_on_trace(out, screen, source, invocation);
       break;
     case Command::communication:
       run_communication(out, screen, source, invocation);

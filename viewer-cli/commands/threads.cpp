@@ -348,6 +348,13 @@ ThreadSeries make_series(const views::Source& source, const Invocation& invocati
   const std::vector<double> values = views::per_thread(*found.view, found.node, series.column);
   const views::Frame frame = found.view->frame(found.node);
   series.title = label(frame);
+  if (frame.kind == database::ContextKind::loop && frame.file.empty()) {
+    views::NodeId around = found.view->parent(found.node);
+    while (around != database::kNone && !views::is_procedure(found.view->kind(around)))
+      around = found.view->parent(around);
+    if (around != database::kNone)
+      series.title += " in " + without_parameters(label(found.view->frame(around)));
+  }
   if (const std::string where = place(frame);
       !where.empty() && series.title.find(where) == std::string::npos) {
     series.title += " at " + where;

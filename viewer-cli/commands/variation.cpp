@@ -30,11 +30,11 @@ constexpr std::size_t kOutliersShown = 10;
 void write_outliers(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                     const Variation& variation) {
   if (variation.outliers.empty()) {
-    out << "\nNone of them took unusually long.\n";
+    out << "\nNone took far longer than the median.\n";
     return;
   }
-  out << "\nUnusually long (" << counted(variation.outliers.size(), segment_name(experiment, variation))
-      << "):\n";
+  out << "\nFar longer than the median ("
+      << counted(variation.outliers.size(), segment_name(experiment, variation)) << "):\n";
   const RowWriter rows(out, screen, experiment, variation.outliers.front().sos_ns);
   const std::size_t shown = std::min(kOutliersShown, variation.outliers.size());
   for (std::size_t i = 0; i < shown; ++i) {

@@ -48,7 +48,7 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
     notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of one-sided waiting is of no known pattern.");
+                    " of waiting in one-sided calls fits no pattern.");
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
@@ -57,6 +57,15 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
   if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) notes.push_back(std::move(cut));
   return notes;
+}
+
+ListedWaits listed_waits(const database::Contents& experiment) {
+  ListedWaits listed;
+  for (const Wait& wait : experiment.waits()) {
+    if (!metrics::is_whole_wait(wait.pattern)) continue;
+    (metrics::is_of_threads(wait.pattern) ? listed.threads_s : listed.ranks_s) += seconds_of(wait.ns);
+  }
+  return listed;
 }
 
 /// How much there is in all, and how much of it is indirect.
@@ -95,6 +104,7 @@ std::string text_of_row(const database::Contents& experiment, const WaitKey& key
     text += group.whom.even() ? threads_phrase(experiment, group.whom.locations())
                               : thread_times_phrase(experiment, group.whom, "for", unicode);
   }
+  if (metrics::is_completion(key.pattern)) return text + "; not in the total: it waits for no rank";
   constexpr double kWorthSaying = 0.005;
   const double indirect = static_cast<double>(group.part_ns) / static_cast<double>(group.ns);
   if (group.ns > 0 && indirect >= kWorthSaying) text += "; " + keep(round_percent(indirect) + " indirect");
@@ -173,6 +183,9 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   }
   list.whole_ns = waiting_ns(experiment);
   list.introduction = introduction(experiment, list.whole_ns, options.unicode);
+  const std::string report =
+      waiting_of_report_phrase(options.waiting, listed_waits(experiment), options.unicode);
+  if (!report.empty()) list.introduction += ' ' + report;
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   CriticalSections sections;

@@ -6,6 +6,8 @@
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -36,8 +38,8 @@ bool mostly_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
 std::string reason(const views::Figures& figures, std::uint32_t role) {
   const database::Contents& experiment = figures.experiment();
   if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
-  if (experiment.quality.cut_short > 0)
-    return "ranks may have waited for processes that were killed, or the slow rank changes over time.";
+  if (first_ended(experiment))
+    return "ranks may have waited for a rank that ended early, or the slow rank changes over time.";
   if (experiment.trace().traced > 0)
     return mostly_for_late_ranks(figures, role) ? "the slow rank changes over time; see `causes`."
                                                 : "most waiting is not for late ranks.";
@@ -45,6 +47,23 @@ std::string reason(const views::Figures& figures, std::uint32_t role) {
 }
 
 }  // namespace
+
+std::optional<FirstEnded> first_ended(const database::Contents& experiment) {
+  constexpr std::uint64_t kAtOnce = 100'000'000;
+  if (experiment.quality.cut_short == 0) return std::nullopt;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
+  FirstEnded found;
+  for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
+    const database::LocationEntry location = experiment.locations[i];
+    if (location.rank < 0 || location.thread != 0) continue;
+    if (location.end_ns < first) found.location = i;
+    first = std::min(first, location.end_ns);
+    last = std::max(last, location.end_ns);
+  }
+  if (last < first || last - first < kAtOnce) return std::nullopt;
+  found.ns = last - first;
+  return found;
+}
 
 std::string partly_measured(const database::Contents& experiment) {
   const database::Run& run = experiment.run;

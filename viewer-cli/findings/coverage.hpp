@@ -4,12 +4,21 @@
 #include "views/figures.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 // What may be concluded of ranks and threads that wait for each other, from as much of the run as was
 // measured. A run may have no MPI ranks, or one; of several, some may have been measured alone (hpcrun-lite
 // --ranks).
 namespace culprit::viewer {
+
+/// Of a run that was cut short: the rank that ended first, and how long before the last.
+struct FirstEnded {
+  std::uint32_t location = 0;
+  std::uint64_t ns = 0;
+};
+/// Empty where none was cut short, or all ended at once: then none can have waited for one that had ended.
+std::optional<FirstEnded> first_ended(const database::Contents& experiment);
 
 /// `only 1 of 3 ranks was measured`; empty where all were, and where the run has none.
 std::string partly_measured(const database::Contents& experiment);

@@ -6,6 +6,7 @@
 #include "measurement/kinds.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 #include "views/column.hpp"
 #include "views/folding.hpp"
 #include "views/frame.hpp"
@@ -47,11 +48,11 @@ std::string waiting_in(const database::Contents& experiment, ContextId context) 
     if (frame.kind == ContextKind::statement) return !frame.file.empty();
     return frame.kind != ContextKind::loop && !views::is_named_for_module(frame);
   };
-  if (innermost.module.empty() || has_name(innermost)) return label(innermost);
+  if (innermost.module.empty() || has_name(innermost)) return name_in_prose(label(innermost));
   for (ContextId at = context; at != 0; at = experiment.contexts[at].parent) {
     const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
     if (frame.module != innermost.module) break;
-    if (views::is_procedure(frame.kind) && has_name(frame)) return label(frame);
+    if (views::is_procedure(frame.kind) && has_name(frame)) return name_in_prose(label(frame));
   }
   return std::string(views::base_name(innermost.module));
 }

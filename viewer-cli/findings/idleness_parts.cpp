@@ -109,6 +109,7 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
                               const Losses& losses) {
   const database::Contents& experiment = figures.experiment();
   IdlenessParts parts;
+  parts.without_startup = diagnosis.without_startup;
   parts.threads_s = std::min(losses.threads_s, diagnosis.idle_s);
   double left = diagnosis.idle_s - parts.threads_s;
   const auto take = [&left](double seconds) {
@@ -139,38 +140,119 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   return parts;
 }
 
-std::string idleness_parts_phrase(const IdlenessParts& parts) {
-  const std::array<std::pair<double, const char*>, 7> named = {
-      {{parts.late_s, "for late ranks"},
-       {parts.elsewhere_s, "for processes of another world"},
-       {parts.transfer_s, "for transfers"},
-       {parts.library_s, "in the MPI library"},
-       {parts.no_processor_s, "without a processor"},
-       {parts.threads_s, "for other threads"},
-       {parts.undivided_s, "not divided without a trace"}}};
+IdlenessParts divide_idleness(const views::Figures& figures) {
+  const Diagnosis diagnosis = diagnose(figures);
+  return divide_idleness(figures, diagnosis, measure_losses(figures, diagnosis).losses);
+}
+
+namespace {
+
+constexpr std::array<std::pair<double IdlenessParts::*, const char*>, 7> kNamedParts = {
+    {{&IdlenessParts::late_s, "for late ranks"},
+     {&IdlenessParts::elsewhere_s, "for processes that the ranks started or connected to"},
+     {&IdlenessParts::transfer_s, "for transfers"},
+     {&IdlenessParts::library_s, "in the MPI library"},
+     {&IdlenessParts::no_processor_s, "without a processor"},
+     {&IdlenessParts::threads_s, "for other threads"},
+     {&IdlenessParts::undivided_s, "of a kind that only hpcrun-lite --trace shows"}}};
+
+/// A part as it is shown.
+struct ShownPart {
+  double IdlenessParts::*part = nullptr;
+  const char* what = "";
+  double steps = 0;  ///< of the last digit of the whole
+  std::string amount = {};
+};
+struct ShownParts {
+  std::vector<ShownPart> parts;  ///< the largest first; their amounts add up to the whole's
+  std::string whole;
+};
+
+/// In steps of the last digit of the whole, or of the second of the smallest amount that is to be
+/// recognized; the largest part takes what rounding leaves.
+ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
+  ShownParts shown;
   const double sum = parts.sum();
-  if (sum <= 0) return {};
-  // In steps of the last digit of the whole; the largest part takes what rounding leaves.
-  const double step = std::pow(10, std::floor(std::log10(sum)) - 2);
-  std::vector<std::pair<double, const char*>> shown;
-  double rest = std::round(sum / step);
-  for (const auto& [seconds, what] : named) {
-    const double steps = std::round(seconds / step);
+  if (sum <= 0) return shown;
+  double step = std::pow(10, std::floor(std::log10(sum)) - 2);
+  if (smallest_s > 0) step = std::min(step, std::pow(10, std::floor(std::log10(smallest_s)) - 1));
+  const double all = std::round(sum / step);
+  double rest = all;
+  for (const auto& [part, what] : kNamedParts) {
+    const double steps = std::round(parts.*part / step);
     if (steps <= 0) continue;
-    shown.emplace_back(steps, what);
+    shown.parts.push_back({.part = part, .what = what, .steps = steps});
     rest -= steps;
   }
-  if (shown.size() < 2) return {};
-  std::ranges::max_element(shown)->first += rest;
-  std::ranges::stable_sort(shown, std::ranges::greater(), &std::pair<double, const char*>::first);
+  if (shown.parts.empty()) return shown;
+  std::ranges::max_element(shown.parts, {}, &ShownPart::steps)->steps += rest;
+  std::ranges::stable_sort(shown.parts, std::ranges::greater(), &ShownPart::steps);
   const bool milliseconds = sum < 1;
   const double scale = milliseconds ? step * 1000 : step;
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(scale) + 1e-9)));
+  const auto amount = [&](double steps) {
+    return keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s"));
+  };
+  for (ShownPart& each : shown.parts) each.amount = amount(each.steps);
+  shown.whole = amount(all);
+  return shown;
+}
+
+}  // namespace
+
+std::string idleness_parts_phrase(const IdlenessParts& parts) {
+  const ShownParts shown = shown_parts(parts);
+  if (shown.parts.size() < 2) return {};
   std::vector<std::string> texts;
-  texts.reserve(shown.size());
-  for (const auto& [steps, what] : shown)
-    texts.push_back(keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s")) + ' ' + what);
+  texts.reserve(shown.parts.size());
+  for (const ShownPart& each : shown.parts) texts.push_back(each.amount + ' ' + each.what);
   return enumerate(texts);
+}
+
+namespace {
+
+constexpr double kSame = 0.005;  // of the larger one: less is lost in sampling and rounding
+
+bool is_same(double part_s, double listed_s) {
+  return std::abs(part_s - listed_s) <= kSame * std::max(part_s, listed_s);
+}
+
+/// Of a part: that the list has it, or how much the list has of its kind; empty where it has none.
+std::string listed_phrase(double part_s, double listed_s, bool unicode) {
+  if (listed_s <= 0) return {};
+  if (is_same(part_s, listed_s)) return " (listed here)";
+  return keep(" (listed here: " + duration(listed_s, unicode) + ')');
+}
+
+}  // namespace
+
+std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
+  const double both_s = listed.ranks_s + listed.threads_s;
+  if (parts.sum() > 0 && is_same(parts.late_s + parts.threads_s, both_s) && is_same(parts.sum(), both_s) &&
+      !parts.without_startup)
+    return "That is all the waiting that the report counts.";
+  const ShownParts shown = shown_parts(parts, is_same(parts.late_s, listed.ranks_s) ? listed.ranks_s : 0);
+  if (shown.parts.empty()) return {};
+  std::vector<std::string> texts;
+  for (const ShownPart& each : shown.parts) {
+    std::string text = each.what;
+    if (each.part == &IdlenessParts::late_s) text += listed_phrase(parts.late_s, listed.ranks_s, unicode);
+    if (each.part == &IdlenessParts::threads_s)
+      text += listed_phrase(parts.threads_s, listed.threads_s, unicode);
+    texts.push_back(shown.parts.size() == 1 ? text : each.amount + ' ' + text);
+  }
+  return (parts.without_startup ? "Without MPI_Init and MPI_Finalize, the report counts "
+                                : "The report counts ") +
+         shown.whole + " of waiting" + (texts.size() == 1 ? ", all of it " : ": ") + enumerate(texts) + '.';
+}
+
+std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode) {
+  const double share = parts.sum() > 0 ? parts.no_processor_s / parts.sum() : 0;
+  if (share < kWorthTelling) return {};
+  return ' ' + figure +
+         " includes waiting without a processor: " + keep(duration(parts.no_processor_s, unicode)) +
+         " of the " + keep(duration(parts.sum(), unicode)) + " that the report counts" +
+         keep(" (" + round_percent(share) + ").");
 }
 
 }  // namespace culprit::viewer

@@ -4,6 +4,7 @@
 
 #include "views/column.hpp"
 
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -18,6 +19,11 @@ constexpr double kMost = 0.5;
 /// wait there to be told something: helpers at the end of a pipe.
 constexpr double kAlways = 0.95, kHardlyRuns = 0.01;
 
+bool is_interpreter(const views::Frame& frame) {
+  const std::string_view module = views::base_name(frame.module);
+  return module.starts_with("python") || module.starts_with("libpython");
+}
+
 class Search {
  public:
   Search(const views::Figures& figures, std::uint32_t metric)
@@ -30,16 +36,17 @@ class Search {
     InputAndOutput found{.seconds = seconds(0)};
     if (found.seconds <= 0) return std::nullopt;
     found.there_s = found.seconds;
-    for (ContextId at = 0; at != database::kNone; at = largest_child(at, kMost * found.seconds)) {
+    for (ContextId at = 0; at != database::kNone; at = next(at, found.seconds)) {
       const Context& context = experiment_.contexts[at];
-      if ((context.flags & (database::kRunTime | database::kInWait)) == 0) {
+      if (!is_called(at)) {
         found.where = at;
         found.there_s = seconds(at);
         found.call = found.file = database::kNone;
       } else if (context.kind == database::ContextKind::region) {
         found.file = at;
         found.there_s = seconds(at);
-      } else if (context.kind == database::ContextKind::procedure && found.call == database::kNone) {
+      } else if (context.kind == database::ContextKind::procedure &&
+                 (found.call == database::kNone || passes_calls_on(frame_of(found.call)))) {
         found.call = at;
         found.there_s = seconds(at);
       }
@@ -48,6 +55,24 @@ class Search {
   }
 
  private:
+  /// What has most of all below a context, or the call that has most of what is there; kNone: none has.
+  [[nodiscard]] ContextId next(ContextId at, double all_s) const {
+    if (const ContextId child = largest_child(at, kMost * all_s); child != database::kNone) return child;
+    const ContextId call = largest_child(at, kMost * seconds(at));
+    if (call == database::kNone) return call;
+    return is_called(call) ? call : database::kNone;
+  }
+
+  /// Whether it belongs to what the program calls: a run-time library, MPI, or the interpreter that runs it.
+  [[nodiscard]] bool is_called(ContextId at) const {
+    return (experiment_.contexts[at].flags & (database::kRunTime | database::kInWait)) != 0 ||
+           is_interpreter(frame_of(at));
+  }
+
+  [[nodiscard]] views::Frame frame_of(ContextId context) const {
+    return views::frame_of(experiment_, experiment_.contexts[context]);
+  }
+
   [[nodiscard]] bool only_waits(std::uint32_t role) const {
     const auto sum = [&](std::uint32_t metric) {
       return static_cast<double>(figures_.context(role, metric, 0, true).sum);
@@ -85,6 +110,10 @@ class Search {
 };
 
 }  // namespace
+
+bool passes_calls_on(const views::Frame& frame) {
+  return views::is_named_for_module(frame) || is_interpreter(frame);
+}
 
 std::optional<InputAndOutput> input_and_output(const views::Figures& figures) {
   const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), "io");

@@ -2,6 +2,7 @@
 
 #include "findings/diagnosis.hpp"
 #include "views/figures.hpp"
+#include "views/frame.hpp"
 
 #include <optional>
 
@@ -15,7 +16,8 @@ struct InputAndOutput {
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
   database::ContextId where = 0;
   double there_s = 0;  ///< in the innermost of these that is named
-  /// The call there, of a run-time library or of MPI, that has half of all or more; kNone: none has.
+  /// The call there, of a run-time library or of MPI, that has half of what is there or more; kNone: none
+  /// has.
   database::ContextId call = database::kNone;
   /// The frame of a file that has half of all or more (hpcrun-lite --files); kNone: none has.
   database::ContextId file = database::kNone;
@@ -24,5 +26,9 @@ struct InputAndOutput {
 /// Empty where there is none. `figures` must be over all threads. Cost: the contexts on one path, and their
 /// children.
 std::optional<InputAndOutput> input_and_output(const views::Figures& figures);
+
+/// Whether a frame of a run-time library is the insides of an interpreter, or has no name: what it calls says
+/// more.
+bool passes_calls_on(const views::Frame& frame);
 
 }  // namespace culprit::viewer

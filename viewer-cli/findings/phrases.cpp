@@ -1,6 +1,7 @@
 // Which gaps vary and what waiting that explains, in words (docs/algorithms.md 5.8).
 #include "findings/phrases.hpp"
 
+#include "findings/input_output.hpp"
 #include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -80,9 +81,26 @@ std::string threads_of_process_phrase(const database::Contents& experiment,
                          : "rank " + std::to_string(first.rank));
 }
 
+/// What a call site calls, where that is one function of a run-time library, past an interpreter's insides;
+/// kNone: it is not.
+ContextId library_callee(const database::Contents& experiment, ContextId site) {
+  const ContextId end = experiment.contexts[site].end;
+  for (ContextId at = site + 1; at < end && experiment.contexts[at].end == end; ++at) {
+    const database::Context& self = experiment.contexts[at];
+    if (self.kind != ContextKind::procedure) continue;
+    if (passes_calls_on(views::frame_of(experiment, self))) continue;
+    const bool of_library = (self.flags & (database::kRunTime | database::kInWait)) == database::kRunTime;
+    return of_library ? at : kNone;
+  }
+  return kNone;
+}
+
 /// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
 std::string call_phrase(const database::Contents& experiment, ContextId context, bool article,
                         const std::string& where, const std::string& in) {
+  if (const ContextId callee = library_callee(experiment, context); callee != kNone && !where.empty())
+    return without_parameters(label(views::frame_of(experiment, experiment.contexts[callee]))) + " at " +
+           where + in;
   if (!where.empty()) return (article ? "the call at " : "call at ") + where + in;
   const bool one_callee = experiment.contexts[context].end > context + 1 &&
                           experiment.contexts[context + 1].end == experiment.contexts[context].end;
@@ -114,8 +132,8 @@ ContextId enclosing_procedure(const database::Contents& experiment, ContextId co
 
 std::string procedure_name(const database::Contents& experiment, ContextId context, std::size_t width,
                            bool unicode) {
-  return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.contexts[context]))),
-                      width, unicode);
+  return shorten_name(name_in_prose(label(views::frame_of(experiment, experiment.contexts[context]))), width,
+                      unicode);
 }
 
 std::string work_phrase(const database::Contents& experiment, database::FlatId scope, std::size_t width,
@@ -146,8 +164,8 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
     case ContextKind::partial:
       return "incompletely unwound code";
     case ContextKind::loop:
-      if (where.empty()) return "a loop" + in;
-      return (article ? "the loop at " : "loop at ") + where + in;
+      if (where.empty() && frame.name.empty()) return "a loop" + in;
+      return (article ? "the " : "") + label(frame) + in;
     case ContextKind::region:
       return procedure_name(experiment, context, width, unicode);
     case ContextKind::call:
@@ -322,8 +340,10 @@ std::string mending_phrase(const SuspectFacts& facts, bool unicode) {
   if (reads_or_writes(facts))
     text += ' ' + keep(round_percent(*facts.excess_io_share)) + " of the extra time is input and output.";
   if (!facts.excess_cpu_share) return text;
-  return text + ' ' + keep(round_percent(*facts.excess_cpu_share)) + " of the extra time was on a processor" +
-         usual_cpu_phrase(facts) + '.';
+  constexpr double kHardlyAny = 0.01;  // less is no figure to state
+  const double on_processor = *facts.excess_cpu_share;
+  return text + ' ' + (on_processor < kHardlyAny ? "Hardly any" : keep(round_percent(on_processor))) +
+         " of the extra time was on a processor" + usual_cpu_phrase(facts) + '.';
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -25,7 +25,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
 
 /// Samples at addresses that have no name.
 std::string addresses_text(std::uint64_t part, std::uint64_t whole) {
-  if (part == 0) return "none unresolved";
+  if (part == 0) return "no addresses without a name";
   return keep(grouped(static_cast<double>(part))) + (part == 1 ? " address" : " addresses") +
          " without a name" + keep(" (" + percent(share(part, whole)) + ')');
 }
@@ -96,7 +96,7 @@ std::string violations_text(const database::Contents& experiment) {
   const bool one_host = experiment.run.hosts.size() == 1;
   std::string text = counted(quality.clock_violations, "message") + (one ? " was" : " were") +
                      " received before being sent" + (one_host ? "" : ", by the clocks of the hosts,") +
-                     " and " + (one ? "was" : "were") + " moved, with what follows: ";
+                     " and " + (one ? "was" : "were") + " shifted later, with what follows on that rank: ";
   if (quality.clock_violations_left == 0) {
     text += "waits there are estimates.";
   } else {
@@ -235,19 +235,10 @@ namespace {
 
 /// The others waited for the rank that was killed first until they were, too: no wait of theirs ends.
 std::string first_killed_text(const database::Contents& experiment) {
-  constexpr std::uint64_t kAtOnce = 100'000'000;
-  std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
-  std::uint32_t who = 0;
-  for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
-    const database::LocationEntry location = experiment.locations[i];
-    if (location.rank < 0 || location.thread != 0) continue;
-    if (location.end_ns < first) who = i;
-    first = std::min(first, location.end_ns);
-    last = std::max(last, location.end_ns);
-  }
-  if (last < first || last - first < kAtOnce) return {};
-  return ' ' + capitalized(threads_phrase(experiment, std::array{who})) + " ended first, " +
-         keep(duration(seconds_of(last - first), false)) +
+  const std::optional<FirstEnded> first = first_ended(experiment);
+  if (!first) return {};
+  return ' ' + capitalized(threads_phrase(experiment, std::array{first->location})) + " ended first, " +
+         keep(duration(seconds_of(first->ns), false)) +
          " before the last: what others waited for it then has no cause in the time lines.";
 }
 
@@ -275,7 +266,7 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
          " could not be recorded; times are too small by at least that much.");
   }
   if (quality.full > 0) {
-    warn(counted(quality.full, "sample") + " found no memory for their call path and count for a caller.");
+    warn(counted(quality.full, "sample") + " had no room for their call path and are shown at a caller.");
   }
   if (quality.slowed > 0) {
     const std::uint64_t factor = std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63);

@@ -236,7 +236,7 @@ and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace)
      kTable,
      {}},
     {"variation",
-     R"help(How long each iteration took on each rank, its MPI calls left out, and which took unusually long.
+     R"help(How long each iteration took on each rank, its MPI calls left out, and which took far longer than the median.
 Iterations are those that the program marks (culprit_iteration(n)), else those of the loop, or invocations of
 the procedure, with the most time among those that begin again and again. Needs a trace (hpcrun-lite --trace).
 
@@ -328,7 +328,7 @@ usage: viewer-cli DB|DIR diff DB2|DIR2 [options]
 )help",
      kTable,
      R"help(Code is matched along call paths, by name, file and load module. Lines may shift; call sites and source lines
-are not told apart. Levels that only one run has (loops, inlined procedures, wrappers) are looked through: they
+are not distinguished. Levels that only one run has (loops, inlined procedures, wrappers) are looked through: they
 keep what is left to them, and what both runs have below them is compared. Procedures that contain much the
 same are taken as renamed. Changes of all code add up to the change of the whole.
 

@@ -10,6 +10,7 @@ namespace {
 
 using database::ContextKind;
 
+constexpr std::size_t kLeastOfAlike = 8;    // what a name keeps beside a remark that must stay
 constexpr std::size_t kEnoughForName = 32;  // a longer name may lose its middle to keep its remark
 
 /// Where a node is called, or defined, or which module it is in.
@@ -33,6 +34,18 @@ std::vector<std::string> places_of(const views::View& view, const views::Visible
   if (!where.empty()) return {where};
   if (module.empty() || views::is_named_for_module(frame)) return {};
   return {module};
+}
+
+/// The end of a text in at most `width` columns: of a place, its line.
+std::string end_of(const std::string& text, std::size_t width, bool unicode) {
+  if (columns(text) <= width) return text;
+  const std::string gap = unicode ? "…" : "...";
+  std::size_t at = text.size();
+  for (std::size_t kept = columns(gap); kept < width && at > 0; ++kept) {
+    --at;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;  // within a code point
+  }
+  return gap + text.substr(at);
 }
 
 }  // namespace
@@ -75,16 +88,27 @@ std::vector<std::string> remarks_of(const views::View& view, const views::Visibl
   return remarks;
 }
 
+std::string_view name_among_siblings(const views::View& view, const views::VisibleNode& row) {
+  if (row.fold && !row.fold->unsampled.empty()) return {};
+  const views::Frame frame = view.frame(row.node);
+  return views::is_procedure(frame.kind) ? frame.name : std::string_view();
+}
+
 FittedLabel fit_label(const std::string& name, const std::vector<std::string>& remarks, std::size_t room,
-                      bool unicode) {
+                      bool unicode, bool alike) {
   const std::string plain = without_parameters(name);
   for (const std::string& remark : remarks) {
+    if (alike && &remark != &remarks.front()) break;  // the others do not say where
     const std::size_t taken = columns(remark) + 2;
     if (room < taken + kShortestName) continue;
     const std::size_t left = room - taken;
     if (columns(plain) <= left || left >= kEnoughForName) return {shorten_name(name, left, unicode), remark};
   }
-  return {shorten_name(name, std::max(room, kShortestName), unicode), {}};
+  const std::size_t all = std::max(room, kShortestName);
+  if (!alike || remarks.empty()) return {shorten_name(name, all, unicode), {}};
+  const std::size_t for_name = std::min(columns(plain), kLeastOfAlike);
+  const std::string remark = end_of(remarks.front(), all - for_name - 2, unicode);
+  return {shorten_name(name, all - columns(remark) - 2, unicode), remark};
 }
 
 }  // namespace culprit::viewer

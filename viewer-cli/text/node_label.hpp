@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -24,8 +25,12 @@ struct FittedLabel {
 };
 
 /// A name and its remark, fitted into one line of `room` columns: parameters and template arguments go before
-/// the remark does, the remark before the name loses its middle.
+/// the remark does, the remark before the name loses its middle. `alike`: a sibling has the same name, which
+/// the remark distinguishes: it stays, shortened where it must be.
 FittedLabel fit_label(const std::string& name, const std::vector<std::string>& remarks, std::size_t room,
-                      bool unicode);
+                      bool unicode, bool alike = false);
+
+/// By what fit_label() takes siblings as alike: empty for what has no name of its own.
+std::string_view name_among_siblings(const views::View& view, const views::VisibleNode& row);
 
 }  // namespace culprit::viewer

@@ -160,6 +160,13 @@ std::string without_parameters(std::string_view name) {
   return result;
 }
 
+std::string name_in_prose(std::string_view name) {
+  std::string plain = without_parameters(name);
+  const std::string_view entry = std::string_view(plain).substr(0, plain.find(" ["));
+  if (entry == "GOMP_barrier" || entry == "__kmpc_barrier") return "OpenMP barrier";
+  return plain;
+}
+
 std::string shorten_name(std::string_view name, std::size_t width, bool unicode) {
   std::string result(name);
   if (columns(result) <= width) return result;

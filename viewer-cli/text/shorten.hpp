@@ -21,6 +21,10 @@ inline constexpr std::size_t kWholeName = 200;
 /// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
 std::string without_parameters(std::string_view name);
 
+/// The same as prose calls it: the entries of OpenMP's run-time libraries to a barrier, `GOMP_barrier
+/// [part]`, are `OpenMP barrier`.
+std::string name_in_prose(std::string_view name);
+
 /// Text in front of which blanks make it `width` columns wide.
 std::string align_right(const std::string& text, std::size_t width);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace culprit::viewer {
@@ -43,10 +44,13 @@ class TreeText {
   /// `before`: the guides that stand in front of every line of these nodes.
   void nodes(const std::vector<views::ShownNode>& list, const std::string& before, bool roots) {
     // An only child needs no guide and no indentation: long chains stay at the left.
+    std::map<std::string_view, std::size_t> of_name;
+    for (const views::ShownNode& node : list) ++of_name[name_among_siblings(view_, node)];
     const bool chain = list.size() == 1 || (roots && view_.name() == "calling-context");
     for (std::size_t index = 0; index < list.size(); ++index) {
       const bool last = index + 1 == list.size();
-      const Line line{&list[index], !roots && view_.name() == "callers"};
+      const std::string_view name = name_among_siblings(view_, list[index]);
+      const Line line{&list[index], !roots && view_.name() == "callers", !name.empty() && of_name[name] > 1};
       write(line, roots || chain ? before : before + (last ? signs_.last : signs_.middle));
       const std::string below = roots || chain ? before : before + (last ? signs_.nothing : signs_.through);
       nodes(list[index].children, roots && list.size() > 1 ? below + signs_.nothing : below, false);
@@ -54,13 +58,14 @@ class TreeText {
   }
 
   void path(const std::vector<views::VisibleNode>& steps) {
-    for (const views::VisibleNode& step : steps) write({&step, false}, "");
+    for (const views::VisibleNode& step : steps) write({&step, false, false}, "");
   }
 
  private:
   struct Line {
     const views::VisibleNode* node;
     bool caller;  ///< a caller in the view of callers
+    bool alike;   ///< a sibling has the same name
   };
 
   /// Code of a module without unwind information: who called it was inferred.
@@ -82,7 +87,7 @@ class TreeText {
     if (line.caller) name = signs_.arrow + name;
     const std::size_t for_name = room > columns(id) ? room - columns(id) : kShortestName;
     const FittedLabel fitted =
-        fit_label(name, remarks_of(view_, shown, signs_.arrow), for_name, screen_.unicode);
+        fit_label(name, remarks_of(view_, shown, signs_.arrow), for_name, screen_.unicode, line.alike);
     out_ << numbers << screen_.dim(before) << fitted.name;
     if (!fitted.remark.empty()) out_ << "  " << screen_.dim(fitted.remark);
     out_ << screen_.dim(id);

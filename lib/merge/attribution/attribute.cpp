@@ -12,6 +12,8 @@
 #include "structure/structure.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -76,6 +78,7 @@ class Overlay {
   StringId file(cct::ModuleId module, std::uint32_t index);
   [[nodiscard]] bool is_loader(cct::ModuleId module) const;
   StringId module_path(cct::ModuleId module);
+  StringId loop_name(cct::ModuleId module, std::uint64_t address);
   std::vector<Id> build_flat(ScopeForest& flat, const std::vector<std::uint8_t>& empty);
   Id flat_file(ScopeForest& flat, const Label& procedure);
   Attribution number(ScopeForest& flat, const std::vector<Id>& flat_of,
@@ -152,6 +155,14 @@ ProcedureName Overlay::procedure(cct::ModuleId module, const structure::Point* p
           .unresolved = true};
 }
 
+/// Without a line a loop is named as code without a symbol is, by its address in its module.
+StringId Overlay::loop_name(cct::ModuleId module, std::uint64_t address) {
+  const std::string& path = shared_.modules[module].path;
+  std::array<char, 16> digits{};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), address, 16).ptr;
+  return strings_.add(path.substr(path.rfind('/') + 1) + "@0x" + std::string(digits.data(), end));
+}
+
 Id Overlay::enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost) {
   const std::vector<structure::Scope>& scopes = structure_.modules()[module].structure.scopes;
   std::vector<std::uint32_t> chain;
@@ -163,7 +174,9 @@ Id Overlay::enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost
   for (const std::uint32_t s : chain) {
     const structure::Scope& inner = scopes[s];
     if (inner.kind == structure::Scope::Kind::loop) {
+      const bool placed = inner.line != 0 || inner.file != structure::kNone;
       scope = forest_.child(scope, {.kind = ContextKind::loop,
+                                    .name = placed ? StringId{} : loop_name(module, inner.address),
                                     .module = path,
                                     .file = file(module, inner.file),
                                     .line = inner.line,

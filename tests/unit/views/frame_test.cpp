@@ -11,6 +11,7 @@ using database::ContextKind;
 TEST_CASE("Every kind of frame has a label, with and without what is known") {
   CHECK(label({"", "/a/b.c", 12, "", ContextKind::loop}) == "loop at b.c:12");
   CHECK(label({"", "", 0, "", ContextKind::loop}) == "loop");
+  CHECK(label({"libb.so@0x1a40", "", 0, "/lib/libb.so", ContextKind::loop}) == "loop at libb.so@0x1a40");
   CHECK(label({"", "/a/b.c", 12, "", ContextKind::call}) == "call at b.c:12");
   CHECK(label({"", "", 0, "/lib/libm.so.6", ContextKind::statement}) == "<libm.so.6>");
   CHECK(label({"", "b.c", 3, "", ContextKind::statement}) == "b.c:3");

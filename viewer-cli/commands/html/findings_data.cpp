@@ -186,9 +186,11 @@ Json report_data(const views::Figures& figures, const std::string& database, con
   return paragraphs;
 }
 
-Json lists_data(const database::Contents& experiment, const PageTree& calls) {
+Json lists_data(const views::Figures& figures, const PageTree& calls) {
+  const database::Contents& experiment = figures.experiment();
   ListOptions options;
   options.most = kRowsListed;
+  options.waiting = divide_idleness(figures);
   Json json = {{"waits", list_json(experiment, calls, waits_list(experiment, options))}};
   if (experiment.trace().traced == 0) return json;
   json["causes"] = list_json(experiment, calls, causes_list(experiment, options));

@@ -18,7 +18,7 @@ Json report_data(const views::Figures& figures, const std::string& database, con
                  const PageTree& flat);
 
 /// `waits`, `causes`, `hotspots` and `critical-path`, as their texts list them.
-Json lists_data(const database::Contents& experiment, const PageTree& calls);
+Json lists_data(const views::Figures& figures, const PageTree& calls);
 
 /// What was run, where, when and how.
 Json facts_data(const database::Contents& experiment);

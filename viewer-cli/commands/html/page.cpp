@@ -110,7 +110,7 @@ Json page_data(const views::Figures& figures, const std::string& database, bool 
   json["series"] = rank_series(figures, {&calls_tree, &callers_tree, &flat_tree}, kSeriesBytes);
   json["maps"] = time_maps(experiment, calls_tree, texts, kMapLines, kMapColumns);
   json["matrices"] = rank_matrices(experiment, calls_tree, kMatrixSide);
-  json["lists"] = lists_data(experiment, calls_tree);
+  json["lists"] = lists_data(figures, calls_tree);
   json["communication"] = communication_data(figures);
   json["sources"] = source_costs(figures, columns, texts, sources ? kSourceBytes : 0);
   json["texts"] = texts.all();

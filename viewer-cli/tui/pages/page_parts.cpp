@@ -46,7 +46,7 @@ void add_path(Page& page, const Workspace& workspace, database::ContextId contex
 std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width) {
   std::string text = scope_phrase(workspace.experiment(), scope.context, false,
                                   static_cast<std::size_t>(width), workspace.unicode());
-  return scope.between ? text + " (between two MPI calls)" : text;
+  return scope.between ? text + " (between two MPI calls, where no sample was taken)" : text;
 }
 
 Page list_page(const Workspace& workspace, const List& list, int width) {

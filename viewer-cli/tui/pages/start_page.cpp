@@ -79,8 +79,8 @@ class StartPage {
     text += '.';
     if (diagnosis_.idle_share() < kWorthTelling) {
       text += ' ' + little_idleness_phrase(experiment_);
-    } else if (!findings_.idleness_parts.empty()) {
-      text += " It is " + findings_.idleness_parts + '.';
+    } else if (const std::string kinds = idleness_parts_phrase(findings_.waiting); !kinds.empty()) {
+      text += " It is " + kinds + '.';
     }
     page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);
     for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);
@@ -208,10 +208,10 @@ class StartPage {
     const std::vector<database::Variation>& levels = experiment_.trace().variations;
     if (levels.empty() || levels.front().outliers.empty()) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
-    const std::string what = std::string("unusually long ") + segment_name(experiment_, levels.front());
-    link(
-        counted(levels.front().outliers.size(), what) + ", the longest on rank " + std::to_string(first.rank),
-        time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
+    const std::size_t number = levels.front().outliers.size();
+    link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median, " +
+             (number > 1 ? "the longest " : "") + "on rank " + std::to_string(first.rank),
+         time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 
   void work() {

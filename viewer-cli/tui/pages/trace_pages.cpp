@@ -90,8 +90,10 @@ Page variation_page(const Workspace& workspace, int width) {
         width);
     return page;
   }
-  page.say("What took unusually long outside MPI, level by level. Enter shows it among all ranks and times.",
-           width, 0, Tone::dim);
+  page.say(
+      "What took far longer outside MPI than the median, level by level. Enter shows it among all ranks and "
+      "times.",
+      width, 0, Tone::dim);
   for (std::uint32_t level = 0; level < levels.size(); ++level) {
     const database::Variation& variation = levels[level];
     const std::string what =
@@ -110,7 +112,7 @@ Page variation_page(const Workspace& workspace, int width) {
                          workspace.unicode()));
       if (one.context != database::kNone) add_path(page, workspace, one.context, width, 4);
     }
-    if (variation.outliers.empty()) page.add("  none took unusually long", Tone::dim);
+    if (variation.outliers.empty()) page.add("  none took far longer than the median", Tone::dim);
   }
   return page;
 }

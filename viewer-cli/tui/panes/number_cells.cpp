@@ -75,6 +75,19 @@ bool NumberCells::row(Canvas& canvas, int row, int column, std::size_t view,
   return !blank || !tells_time_;
 }
 
+namespace {
+
+/// Whether a sibling has the same name.
+bool has_namesake(const views::View& view, const views::Outline::Item& item) {
+  const std::string_view name = name_among_siblings(view, item);
+  if (name.empty() || item.parent == nullptr) return false;
+  return std::ranges::any_of(item.parent->children, [&](const auto& each) {
+    return each.get() != &item && name_among_siblings(view, *each) == name;
+  });
+}
+
+}  // namespace
+
 std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const NumberCells& numbers) const {
   const bool unicode = workspace.unicode();
   views::View& shown = workspace.view(view);
@@ -92,7 +105,8 @@ std::pair<int, int> TreeRow::draw(Canvas& canvas, const Area& area, const Number
   if (view == Workspace::kCallers && item.parent != nullptr) text.insert(0, unicode ? "← " : "<- ");
   const std::vector<std::string> remarks = sampled ? remarks_of(shown, item, unicode ? "← " : "<- ")
                                                    : std::vector<std::string>{"too short to sample"};
-  const FittedLabel fitted = fit_label(text, remarks, static_cast<std::size_t>(room), unicode);
+  const FittedLabel fitted =
+      fit_label(text, remarks, static_cast<std::size_t>(room), unicode, sampled && has_namesake(shown, item));
   const int behind = canvas.write(area.row, column, fitted.name, Tone::plain, room);
   canvas.write(area.row, behind + 2, fitted.remark, Tone::dim, end - behind - 2);
   return {column, behind};

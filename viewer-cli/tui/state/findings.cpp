@@ -3,7 +3,6 @@
 #include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_text.hpp"
-#include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 
 #include <csignal>
@@ -16,8 +15,9 @@ namespace {
 
 /// Both forms of a list.
 Findings::Lists lists_of(List (*make)(const database::Contents&, const ListOptions&),
-                         const database::Contents& experiment, bool unicode) {
-  ListOptions options{.by_rank = false, .unicode = unicode, .most = kMostRows, .least_share = 0};
+                         const database::Contents& experiment, const IdlenessParts& waiting, bool unicode) {
+  ListOptions options{
+      .by_rank = false, .unicode = unicode, .most = kMostRows, .least_share = 0, .waiting = waiting};
   List together = make(experiment, options);
   options.by_rank = true;
   return {std::move(together), make(experiment, options)};
@@ -56,12 +56,11 @@ void FindingsTask::form(const views::Source& source) {
     findings_.efficiency = efficiency_of(figures);
     findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));
     findings_.mpi = mpi_calls(figures);
-    findings_.idleness_parts =
-        idleness_parts_phrase(divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses));
+    findings_.waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
     findings_.messages = message_pattern_phrases(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
-    findings_.waits = lists_of(waits_list, source.experiment(), unicode_);
-    findings_.causes = lists_of(causes_list, source.experiment(), unicode_);
-    findings_.hotspots = lists_of(hotspots_list, source.experiment(), unicode_);
+    findings_.waits = lists_of(waits_list, source.experiment(), findings_.waiting, unicode_);
+    findings_.causes = lists_of(causes_list, source.experiment(), findings_.waiting, unicode_);
+    findings_.hotspots = lists_of(hotspots_list, source.experiment(), findings_.waiting, unicode_);
     findings_.critical = critical_by_scope(source.experiment());
     findings_.costliest_code = costliest_code(source.experiment(), causes_by_scope(source.experiment()));
     findings_.common_cause = common_cause(source.experiment());

@@ -5,6 +5,7 @@
 #include "commands/replayed_savings.hpp"
 #include "findings/causes.hpp"
 #include "findings/diagnosis.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/verdict.hpp"
 #include "views/source.hpp"
@@ -26,7 +27,7 @@ struct Findings {
   Diagnosis diagnosis;
   ReplayedSuspects replayed;  ///< what balancing suspects saves, where the time lines are at hand
   Verdict verdict;
-  std::string idleness_parts;         ///< of waiting; empty: it is of one kind
+  IdlenessParts waiting;              ///< what it consists of
   std::vector<std::string> messages;  ///< what of communication is worth a sentence
   Efficiency efficiency;
   ThreadEfficiency thread_efficiency;

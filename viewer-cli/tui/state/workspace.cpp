@@ -158,6 +158,12 @@ bool Workspace::finish_select() {
 std::string Workspace::title_of(const NodeRef& ref) {
   const views::Frame frame = view(ref.view).frame(ref.node);
   std::string title = label(frame);
+  if (frame.kind == database::ContextKind::loop && frame.file.empty()) {
+    views::NodeId around = view(ref.view).parent(ref.node);
+    while (around != database::kNone && !views::is_procedure(view(ref.view).kind(around)))
+      around = view(ref.view).parent(around);
+    if (around != database::kNone) title += " in " + without_parameters(label(view(ref.view).frame(around)));
+  }
   const std::string where = place(frame);
   if (!where.empty() && title.find(where) == std::string::npos) title += "  " + where;
   return title;

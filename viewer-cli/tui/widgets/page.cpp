@@ -189,6 +189,11 @@ bool PageView::find(const std::string& pattern, bool backwards) {
   return false;
 }
 
+bool PageView::is_heading(int line) const {
+  const std::vector<Span>& spans = page_.lines[static_cast<std::size_t>(line)].spans;
+  return !spans.empty() && spans.front().tone == Tone::heading;
+}
+
 void PageView::draw(Canvas& canvas, const Area& area) {
   drawn_ = area;
   // What is not to be seen at once leaves the last line for how much there is.
@@ -196,14 +201,17 @@ void PageView::draw(Canvas& canvas, const Area& area) {
   height_ = std::max(longer ? area.height - 1 : area.height, 1);
   top_ = std::clamp(top_, 0, std::max(lines() - height_, 0));
   if (!links_to(cursor_)) find_link();
-  for (int row = 0; row < height_ && top_ + row < lines(); ++row) {
+  int end = std::min(top_ + height_, lines());
+  // A heading without anything below it says nothing.
+  while (end < lines() && end > top_ + 1 && is_heading(end - 1)) --end;
+  for (int row = 0; top_ + row < end; ++row) {
     int column = area.column;
     for (const Span& span : page_.lines[static_cast<std::size_t>(top_) + static_cast<std::size_t>(row)].spans)
       column = canvas.write(area.row + row, column, span.text, span.tone, area.column + area.width - column);
     if (top_ + row == cursor_ && links_to(cursor_)) canvas.select(area.row + row, area.column, area.width);
   }
   if (!longer) return;
-  const int behind = lines() - top_ - height_;
+  const int behind = lines() - end;
   const std::string more = behind > 0 ? " " + std::to_string(behind) + " more below " : " end ";
   const auto length = static_cast<int>(more.size());
   canvas.write(area.row + area.height - 1, area.column + std::max(area.width - length, 0), more, Tone::key,

@@ -119,6 +119,7 @@ class PageView {
  private:
   [[nodiscard]] int lines() const { return static_cast<int>(page_.lines.size()); }
   [[nodiscard]] bool links_to(int line) const;
+  [[nodiscard]] bool is_heading(int line) const;
   void step(int direction);
   void turn(int by);
   void find_link();

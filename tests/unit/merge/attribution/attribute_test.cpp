@@ -147,6 +147,18 @@ TEST_CASE("procedures, loops, inlined procedures, calls and statements nest") {
   CHECK(a.contexts[6].end == 8);
 }
 
+TEST_CASE("a loop without a line is named by its address in its module") {
+  Code code;
+  code.procedure("main");
+  const auto loop = code.scope({.kind = structure::Scope::Kind::loop, .name = "", .address = 0x1a40});
+  code.point(110, 0, loop);
+  code.sample(code.root(), 110);
+  const std::vector<std::string> lines = outline(code.attribute());
+  CHECK(std::ranges::any_of(lines, [](const std::string& line) {
+    return line.find("loop ") != std::string::npos && line.ends_with("@0x1a40");
+  }));
+}
+
 TEST_CASE("a Python function has the interpreter's time, and its calls are at lines of its source") {
   Code code;
   code.procedure("main");

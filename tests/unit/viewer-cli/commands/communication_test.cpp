@@ -46,8 +46,8 @@ TEST_CASE("communication: functions, call paths with their messages, and who sen
 
   time     of run  calls    mean  longest  size       rate  call path
 4.00 s  under 1 %  8 000  500 µs    12 ms   8 B  16.0 kB/s  MPI_Allreduce
-    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce on 8 ranks, most on rank 3 (900 ms),
-    sent 64.0 kB, received 64.0 kB
+    main › cg_iterate › loop at solver.c:412 › MPI_Allreduce at solver.c:418, on 8 ranks, most on
+    rank 3 (900 ms), sent 64.0 kB, received 64.0 kB
 
 Who sends to whom, by messages and one-sided operations:
 MPI_COMM_WORLD: 3.01 kB in 4 messages; 1 rank sends to 2 others

@@ -29,7 +29,7 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
   CHECK(text.find("Note: sampling cost more than it may") != std::string::npos);
   CHECK(text.find("at times at 1/4 of the rate") != std::string::npos);
-  CHECK(text.find("Note: 5 samples found no memory for their call path") != std::string::npos);
+  CHECK(text.find("Note: 5 samples had no room for their call path") != std::string::npos);
   CHECK(text.find("no names") == std::string::npos);
 }
 

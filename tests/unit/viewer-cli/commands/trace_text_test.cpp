@@ -106,7 +106,8 @@ struct UnequalSample : TracedSample {
 
 TEST_CASE("waits: who waited how long, where, for whom") {
   const TracedSample traced;
-  CHECK(run(traced.sample, {"waits"}) == R"(Who waited where, and for whom: 1 710 s in all.
+  CHECK(run(traced.sample, {"waits"}) ==
+        R"(Who waited where, and for whom: 1 710 s in all. That is all the waiting that the report counts.
 
 1 500.0 s  87.7 %  wait-at-nxn  rank 0, for rank 3
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
@@ -119,12 +120,13 @@ TEST_CASE("causes: what code cost whom, through others too, and what has no caus
   const TracedSample traced;
   CHECK(run(traced.sample, {"causes"}) ==
         R"(What made ranks wait, of 1 710 s in all (1.8 % unexplained). Indirectly: through ranks that it kept
-waiting, which then kept others waiting.
+waiting, which then kept others waiting. That is all the waiting that the report counts.
 
 1 500.0 s  87.7 %  rank 3; 300 s of it indirectly
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
-  180.0 s  10.5 %  rank 7; undetermined
-    main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls)
+  180.0 s  10.5 %  rank 7; code undetermined
+    main › cg_iterate › loop at solver.c:412 › dot (between two MPI calls, where no sample was
+    taken)
 )");
 }
 
@@ -141,7 +143,10 @@ TEST_CASE("causes: where none costs half, the code that has most of them in comm
       return flowing(run(traced.sample, {command})).find(text) != std::string::npos;
     };
     CHECK(says("report", common + ", caused 86.7 % of 1 730 s of waiting."));
-    CHECK(says("causes", "kept others waiting. 86.7 % come from " + common + '.'));
+    CHECK(says("causes",
+               "report counts 1 710 s of waiting, all of it for late ranks (listed here: 1 730 s). 86.7 % "
+               "come from " +
+                   common + '.'));
   }
   SECTION("not where ranks wait in it themselves: that holds of every time loop") {
     causes = {{3, {traced.spmv, false}, 700 * kSecond, 0}, {3, {traced.dot, false}, 680 * kSecond, 0}};
@@ -194,7 +199,7 @@ rank 6        ▄▄▄▄
 rank 7        ▅▅▅▅
 Left to right: 4 iterations; a full block is 400 s without MPI.
 
-Unusually long (1 iteration):
+Far longer than the median (1 iteration):
 400.0 s  rank 5, iteration 1
     mostly in main › cg_iterate › loop at solver.c:412 › spmv
 )");
@@ -204,7 +209,7 @@ TEST_CASE("variation: what else was counted in iterations, and how it goes with 
   const CountedSample counted;
   CHECK_THAT(run(counted.sample, {"variation"}), Catch::Contains(R"(
 What else was counted in them, outside MPI (--metric NAME shows where):
-                         median     of the unusually long  correlation with time
+                         median       of those far longer  correlation with time
   perf::PAGE-FAULTS          12         4 100 (342 times)    0.89
 )"));
   CHECK(
@@ -222,8 +227,8 @@ rank 6
 rank 7            
 Left to right: 4 iterations; a full block is 9 000.
 
-Unusually high (2 iterations):
-4 100  rank 5, iteration 1, which took unusually long
+Far above the median (2 iterations):
+4 100  rank 5, iteration 1, which took far longer than the median
     mostly in main › cg_iterate › loop at solver.c:412 › spmv
    40  rank 2, iteration 2
 )");
@@ -250,7 +255,7 @@ rank 1        ██
 Left to right: 4 invocations, numbered on each rank by itself: their number differs between ranks (2
 to 4); a full block is 900 ms without MPI.
 
-Unusually long (1 invocation):
+Far longer than the median (1 invocation):
 900.0 ms  rank 1, invocation 1
 )");
   const UnequalSample timed(true);
@@ -263,7 +268,7 @@ rank 1        ███
 Left to right: from 5.00 s to 9.00 s of the run, not invocation by invocation, as their number
 differs between ranks (2 to 4); a full block is 900 ms without MPI.
 
-Unusually long (1 invocation):
+Far longer than the median (1 invocation):
 900.0 ms  rank 1, invocation 1 (at 7.500 s)
 )");
   const auto json =
@@ -298,7 +303,7 @@ rank 0        █▇
 rank 1        █▆
 Left to right: 2 invocations; a full block is 900 ms without MPI.
 
-None of them took unusually long.
+None took far longer than the median.
 )");
   CHECK(run(traced.sample, {"variation", "--procedure", "spmv"}) ==
         R"(Invocations of spmv, recognised by their sequence of MPI calls; the median takes 20 ms outside MPI.
@@ -306,7 +311,7 @@ None of them took unusually long.
 rank 0        ██▇
 Left to right: 3 invocations; a full block is 21 ms without MPI.
 
-None of them took unusually long.
+None took far longer than the median.
 )");
   TracedSample named;
   std::vector<database::Variation>& variations = named.sample.build().trace.variations;
@@ -364,9 +369,10 @@ TEST_CASE(
 TEST_CASE("report: iterations that are no part of the run's time are worth no sentence") {
   TracedSample traced;
   traced.sample.build().run.duration_ns = 1000 * kSecond;
-  CHECK_THAT(flowing(run(traced.sample, {"report"})), Catch::Contains("1 iteration is far above the median"));
+  CHECK_THAT(flowing(run(traced.sample, {"report"})),
+             Catch::Contains("1 iteration took far longer than its median"));
   traced.sample.build().trace.variations.front().outliers.front().sos_ns = 185 * kSecond;
-  CHECK_THAT(flowing(run(traced.sample, {"report"})), !Catch::Contains("far above the median"));
+  CHECK_THAT(flowing(run(traced.sample, {"report"})), !Catch::Contains("far longer than"));
 }
 
 TEST_CASE("variation: a loop without a line has its article") {

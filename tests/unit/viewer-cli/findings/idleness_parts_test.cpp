@@ -134,4 +134,28 @@ TEST_CASE("the parts of waiting add up to what is shown of the whole") {
   });
 }
 
+TEST_CASE("totals of lists are related to the report's waiting") {
+  const IdlenessParts parts{.late_s = 9.1, .library_s = 2, .no_processor_s = 0.9};
+  const auto said = [](const IdlenessParts& of, const ListedWaits& listed) {
+    return wrap(waiting_of_report_phrase(of, listed, true), 1000);
+  };
+  CHECK(
+      said(parts, {.ranks_s = 9.1}) ==
+      "The report counts 12.0 s of waiting: 9.1 s for late ranks (listed here), 2.0 s in the MPI library and "
+      "0.9 s without a processor.");
+  CHECK(said({.late_s = 9.1, .threads_s = 2.9}, {.ranks_s = 8, .threads_s = 2.9}) ==
+        "The report counts 12.0 s of waiting: 9.1 s for late ranks (listed here: 8.00 s) and 2.9 s for other "
+        "threads (listed here).");
+  CHECK(said({.late_s = 2}, {.ranks_s = 2}) == "That is all the waiting that the report counts.");
+  CHECK(said({.late_s = 2, .without_startup = true}, {}) ==
+        "Without MPI_Init and MPI_Finalize, the report counts 2.00 s of waiting, all of it for late ranks.");
+  CHECK(said({}, {.ranks_s = 2}).empty());
+}
+
+TEST_CASE("efficiencies say what waiting lacks a processor") {
+  CHECK(wrap(lacked_in_figure_phrase({.late_s = 9, .no_processor_s = 1}, "Transfer", true), 1000) ==
+        "Transfer includes waiting without a processor: 1.00 s of the 10.0 s that the report counts (10 %).");
+  CHECK(lacked_in_figure_phrase({.late_s = 9}, "Transfer", true).empty());
+}
+
 }  // namespace culprit::viewer::testing::idleness_parts_test

@@ -104,7 +104,7 @@ TEST_CASE("A suspect that writes is called so, and surely") {
   for (std::string word; words >> word;) text += word + ' ';
   INFO(text);
   CHECK(text.find("12.5 % of the run is input and output (10.0 of 80.0 rank-seconds); 80 % of that in fsync "
-                  "from the call at a.c:6") != std::string::npos);
+                  "at a.c:6") != std::string::npos);
   CHECK(text.find("100 % of the extra 7.50 s there is input and output.") != std::string::npos);
   CHECK(text.find("preempted") == std::string::npos);
   const nlohmann::json report = nlohmann::json::parse(run(checkpoint.sample, {"report", "--format", "json"}));

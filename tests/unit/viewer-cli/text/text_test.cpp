@@ -1,4 +1,5 @@
 #include "text/call_path_text.hpp"
+#include "text/node_label.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/screen.hpp"
@@ -156,6 +157,23 @@ TEST_CASE("Colour is written only where it is wanted") {
   CHECK(coloured.bold("x") == "\033[1mx\033[0m");
   CHECK(coloured.heat(0.01, "x") == "x");
   CHECK(coloured.heat(0.9, "x") != "x");
+}
+
+TEST_CASE("what distinguishes calls of one name stays in a narrow line") {
+  const std::vector<std::string> site{"<- exchange.cpp:118"};
+  CHECK(fit_label("MPI_Isend", site, 16, false).remark.empty());
+  const FittedLabel alike = fit_label("MPI_Isend", site, 16, false, true);
+  CHECK(alike.name.size() + 2 + alike.remark.size() <= 16);
+  CHECK(alike.remark.ends_with("18"));
+  CHECK(fit_label("MPI_Isend", site, 40, false, true).remark == site.front());
+  const std::vector<std::string> inlined{"(inlined, a.cpp:12)", "(inlined)"};
+  CHECK(fit_label("flux", inlined, 24, false, true).remark.find("12)") != std::string::npos);
+}
+
+TEST_CASE("entries of OpenMP's run-time libraries to a barrier are barriers in prose") {
+  CHECK(name_in_prose("GOMP_barrier [part]") == "OpenMP barrier");
+  CHECK(name_in_prose("GOMP_barrier_cancel") == "GOMP_barrier_cancel");
+  CHECK(name_in_prose("solve(int)") == "solve");
 }
 
 }  // namespace culprit::viewer::testing

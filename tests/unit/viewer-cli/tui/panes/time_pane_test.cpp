@@ -79,7 +79,7 @@ TEST_CASE("What the program did not mark is called an invocation, everywhere") {
         example.experiment.contexts[variation.context].parent;  // of a loop they are iterations
   });
   INFO(driven.screen());
-  CHECK(contains(driven.screen(), "1 unusually long invocation, the longest on rank 5"));
+  CHECK(contains(driven.screen(), "1 invocation far longer than the median, on rank 5"));
   driven.type("7");
   CHECK(contains(driven.line(1), "Invocations of main at main.cpp"));
   driven.type(">>l");
