@@ -3,8 +3,8 @@
 #include "findings/input_output.hpp"
 
 #include "views/column.hpp"
+#include "views/folding.hpp"
 
-#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -18,11 +18,6 @@ constexpr double kMost = 0.5;
 /// Threads that are in such calls for that much of their time, and use a processor for that little of it,
 /// wait there to be told something: helpers at the end of a pipe.
 constexpr double kAlways = 0.95, kHardlyRuns = 0.01;
-
-bool is_interpreter(const views::Frame& frame) {
-  const std::string_view module = views::base_name(frame.module);
-  return module.starts_with("python") || module.starts_with("libpython");
-}
 
 class Search {
  public:
@@ -66,7 +61,7 @@ class Search {
   /// Whether it belongs to what the program calls: a run-time library, MPI, or the interpreter that runs it.
   [[nodiscard]] bool is_called(ContextId at) const {
     return (experiment_.contexts[at].flags & (database::kRunTime | database::kInWait)) != 0 ||
-           is_interpreter(frame_of(at));
+           views::is_interpreter(views::base_name(frame_of(at).module));
   }
 
   [[nodiscard]] views::Frame frame_of(ContextId context) const {
@@ -112,7 +107,7 @@ class Search {
 }  // namespace
 
 bool passes_calls_on(const views::Frame& frame) {
-  return views::is_named_for_module(frame) || is_interpreter(frame);
+  return views::is_named_for_module(frame) || views::is_interpreter(views::base_name(frame.module));
 }
 
 std::optional<InputAndOutput> input_and_output(const views::Figures& figures) {
