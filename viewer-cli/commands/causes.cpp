@@ -127,16 +127,21 @@ Json causes_json(const database::Contents& experiment) {
 namespace {
 
 std::string introduce_causes(const database::Contents& experiment, std::uint64_t whole_ns,
-                             const ListOptions& options) {
+                             std::uint64_t explained_ns, const ListOptions& options) {
   const double whole = static_cast<double>(whole_ns);
   const bool unicode = options.unicode;
+  const double unexplained = 1 - static_cast<double>(explained_ns) / whole;
   std::string text =
       "What made ranks wait, of " + keep(duration(seconds_of(whole_ns), unicode)) + " in all (" +
-      keep(percent(static_cast<double>(experiment.trace().unattributed_ns) / whole)) +
+      keep(percent(std::max(unexplained, 0.0))) +
       " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
   const std::string report =
       waiting_of_report_phrase(options.waiting, {.ranks_s = seconds_of(whole_ns)}, unicode);
   if (!report.empty()) text += ' ' + report;
+  const std::uint64_t left_out_ns = experiment.trace().unattributed_ns + explained_ns - whole_ns;
+  if (static_cast<double>(left_out_ns) > 0.005 * whole)
+    text += " Waiting in MPI_Init, " + keep(duration(seconds_of(left_out_ns), unicode)) +
+            ", is left out: what made ranks late there lies before the time lines.";
   if (const std::optional<CommonCause> common = common_cause(experiment)) {
     text += ' ' + keep(percent(static_cast<double>(common->who.sum()) / whole)) + " come from " +
             common_cause_phrase(experiment, *common, kWholeName, unicode) + '.';
@@ -150,14 +155,15 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   List list{.command = "causes", .title = "CAUSES", .amount = "cost others"};
   if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) list.notes.push_back(std::move(cut));
   const std::vector<Cause> causes = causes_by_scope(experiment);
-  list.whole_ns = experiment.trace().unattributed_ns;
-  for (const Cause& cause : causes) list.whole_ns += cause.cost_ns();
+  list.whole_ns = waiting_after_init_ns(experiment);
+  std::uint64_t explained_ns = 0;
+  for (const Cause& cause : causes) explained_ns += cause.cost_ns();
   if (list.whole_ns == 0) {
     list.introduction = no_waits_phrase(experiment);
     return list;
   }
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
-  list.introduction = introduce_causes(experiment, list.whole_ns, options);
+  list.introduction = introduce_causes(experiment, list.whole_ns, explained_ns, options);
   const CauseConfidence confidence(experiment);
   const WaitersOf waiters_of(experiment);
   // Who waited in the call that is named: where most of the row's cost was waited for.

@@ -109,6 +109,15 @@ double BlameParagraphs::lacked_processors(const Blamed& blamed) const {
   return is_of_ranks(blamed.role) ? of_.no_processor_s * blamed.idle_s / of_.diagnosis.idle_s : 0;
 }
 
+/// What a suspect explains of the waiting in one place, and in all where that is more: savings are of all.
+std::string BlameParagraphs::explained(const Listed& listed) const {
+  constexpr double kSame = 1.05;
+  const double all_s = seconds_of(listed.facts.suspect->explains_ns);
+  const std::string here = duration(listed.explains_s, out_.unicode());
+  if (all_s <= kSame * listed.explains_s) return here;
+  return here + " here, " + duration(all_s, out_.unicode()) + " in all";
+}
+
 void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
   for (const Listed& each : here) {
     const database::Suspect& suspect = *each.facts.suspect;
@@ -120,9 +129,7 @@ void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
               {{name_of(experiment_, names_, suspect),
                 {.kind = ReportPlace::Kind::context, .scope = scope_of_name(experiment_, suspect)}},
                {work + threads_phrase(experiment_, suspect.locations), {}},
-               {"explains " + duration(each.explains_s, out_.unicode()) +
-                    (doubt.empty() ? "" : " (" + doubt + ')'),
-                {}}}});
+               {"explains " + explained(each) + (doubt.empty() ? "" : " (" + doubt + ')'), {}}}});
   }
 }
 

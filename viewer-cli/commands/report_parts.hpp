@@ -45,6 +45,7 @@ class BlameParagraphs {
   void blame(const Blamed& blamed, bool first);
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
+  [[nodiscard]] std::string explained(const Listed& listed) const;
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, std::uint32_t role);
   std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);

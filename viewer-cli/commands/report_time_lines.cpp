@@ -56,8 +56,7 @@ class TimeLines {
 
   [[nodiscard]] std::string dearest_cause() const {
     const std::vector<database::Cause> causes = causes_by_scope(experiment_);
-    std::uint64_t sum = experiment_.trace().unattributed_ns;
-    for (const database::Cause& cause : causes) sum += cause.cost_ns();
+    const std::uint64_t sum = waiting_after_init_ns(experiment_);
     if (sum == 0) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
       return ' ' + out_.capital(common_cause_phrase(experiment_, *common, out_.width() / 3, out_.unicode())) +

@@ -63,7 +63,9 @@ ListedWaits listed_waits(const database::Contents& experiment) {
   ListedWaits listed;
   for (const Wait& wait : experiment.waits()) {
     if (!metrics::is_whole_wait(wait.pattern)) continue;
-    (metrics::is_of_threads(wait.pattern) ? listed.threads_s : listed.ranks_s) += seconds_of(wait.ns);
+    const bool init = wait.pattern == metrics::WaitPattern::wait_at_init;
+    const bool threads = metrics::is_of_threads(wait.pattern);
+    (init ? listed.init_s : threads ? listed.threads_s : listed.ranks_s) += seconds_of(wait.ns);
   }
   return listed;
 }

@@ -68,9 +68,17 @@ ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
 
 }  // namespace
 
+std::uint64_t waiting_after_init_ns(const database::Contents& experiment) {
+  std::uint64_t before_ns = 0, explained_ns = 0;
+  for (const database::Wait& wait : experiment.waits())
+    if (wait.pattern == metrics::WaitPattern::wait_at_init) before_ns += wait.ns;
+  for (const Cause& cause : experiment.trace().causes) explained_ns += cause.cost_ns();
+  const std::uint64_t unexplained_ns = experiment.trace().unattributed_ns;
+  return explained_ns + unexplained_ns - std::min(before_ns, unexplained_ns);
+}
+
 std::optional<CommonCause> common_cause(const database::Contents& experiment) {
-  std::uint64_t whole_ns = experiment.trace().unattributed_ns;
-  for (const Cause& cause : experiment.trace().causes) whole_ns += cause.cost_ns();
+  const std::uint64_t whole_ns = waiting_after_init_ns(experiment);
   if (one_scope_has_half(experiment, whole_ns)) return std::nullopt;
   const ContextId innermost = innermost_with_half(experiment, whole_ns);
   if (innermost == database::kNone) return std::nullopt;

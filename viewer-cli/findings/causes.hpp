@@ -18,6 +18,10 @@ struct CommonCause {
   ThreadTimes who;  ///< what it and what it calls cost others, by thread; without those with little of it
 };
 
+/// What ranks waited for others, by time lines, but in MPI_Init: what made ranks late there lies before the
+/// time lines.
+std::uint64_t waiting_after_init_ns(const database::Contents& experiment);
+
 /// The innermost scope that with what it calls causes more than half of all waiting: the chemistry's solver,
 /// of whose waiting twenty loops have a few percent each. None where one thread's single scope causes that
 /// much, nor where ranks wait inside of it as well: that is said of every time loop. Cost: the depth of each

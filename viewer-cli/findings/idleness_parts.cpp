@@ -40,6 +40,7 @@ std::map<database::ContextId, double> late_by_call(const database::Contents& exp
   };
   std::map<database::ContextId, double> late;
   for (const database::Wait& wait : experiment.waits()) {
+    if (wait.pattern == metrics::WaitPattern::wait_at_init) continue;  // set-up is no idleness
     if (metrics::is_whole_wait(wait.pattern) && !metrics::is_of_threads(wait.pattern) && counts(wait.context))
       late[wait.context] += seconds_of(wait.ns);
   }
@@ -226,7 +227,10 @@ std::string listed_phrase(double part_s, double listed_s, bool unicode) {
 
 }  // namespace
 
-std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
+namespace {
+
+/// Without what the list has of MPI_Init.
+std::string relation_to_report(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
   const double both_s = listed.ranks_s + listed.threads_s;
   if (parts.sum() > 0 && is_same(parts.late_s + parts.threads_s, both_s) && is_same(parts.sum(), both_s) &&
       !parts.without_startup)
@@ -244,6 +248,16 @@ std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWai
   return (parts.without_startup ? "Without MPI_Init and MPI_Finalize, the report counts "
                                 : "The report counts ") +
          shown.whole + " of waiting" + (texts.size() == 1 ? ", all of it " : ": ") + enumerate(texts) + '.';
+}
+
+}  // namespace
+
+std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
+  std::string text = relation_to_report(parts, listed, unicode);
+  if (listed.init_s <= 0 || listed.init_s < kSame * (listed.init_s + listed.ranks_s) || parts.sum() <= 0)
+    return text;
+  return text + (text.empty() ? "" : " ") + "Of what is listed, " + keep(duration(listed.init_s, unicode)) +
+         " are in MPI_Init, which the report counts as start-up.";
 }
 
 std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode) {

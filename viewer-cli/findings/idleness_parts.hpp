@@ -38,6 +38,7 @@ std::string idleness_parts_phrase(const IdlenessParts& parts);
 /// What a list of waits adds up.
 struct ListedWaits {
   double ranks_s = 0, threads_s = 0;  ///< for other ranks; for other threads of the process
+  double init_s = 0;                  ///< for ranks that came later to MPI_Init; not in `ranks_s`
 };
 
 /// How a list's total relates to the report's waiting: `The report counts 18.0 s of waiting: 16.1 s for late

@@ -31,6 +31,7 @@ constexpr std::uint64_t kFewSamples = 20;
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
 // Of the run without start-up: below, a loss of several kinds, of which none is as large as the second, is
 // not worth a verdict.
+constexpr double kMostOfTheRun = 0.95;
 constexpr double kScattered = 0.2, kLargeEnough = 0.05;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
@@ -121,14 +122,21 @@ class VerdictWords {
     // Commands that a script runs between lack them, too, and nobody knows their names.
     const auto is_rank = [&](std::uint32_t location) { return experiment_.locations[location].rank >= 0; };
     if (std::ranges::any_of(who, is_rank)) std::erase_if(who, std::not_fn(is_rank));
-    double lacked_s = who.empty() ? losses_.runnable_s : 0;
-    for (const database::ScheduledThread& thread : experiment_.machine().threads)
-      if (std::ranges::binary_search(who, thread.location)) lacked_s += runnable_s(thread);
+    double lacked_s = who.empty() ? losses_.runnable_s : 0, lived_s = 0;
+    for (const database::ScheduledThread& thread : experiment_.machine().threads) {
+      if (!std::ranges::binary_search(who, thread.location)) continue;
+      lacked_s += runnable_s(thread);
+      lived_s += static_cast<double>(thread.lived_ns) / 1e9;
+    }
+    // Of the time of those that are named; what is known of the whole run is of all of it.
+    const bool some = !who.empty() && lived_s < kMostOfTheRun * losses_.total_s;
+    const std::string part = some ? keep(round_percent(std::min(1.0, lacked_s / lived_s)))
+                                  : share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s));
     const std::string crowded = who.empty() ? crowded_hosts_phrase(experiment_) : std::string{};
     return crowded + (crowded.empty() ? "" : "; ") +
            (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
-           (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " +
-           share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s)) + " of the time.";
+           (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " + part +
+           (some ? (who.size() == 1 ? " of its time." : " of their time.") : " of the time.");
   }
 
   /// ` in smooth at a.c:20: 3.2 times the others' work on rank 0.`, `: assemble works only on rank 0.`
