@@ -138,8 +138,10 @@ void write_suspects(std::ostream& out, const Screen& screen, const views::Figure
     }
     const SuspectFacts facts = examine(figures, suspect);
     const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
-    out << ++number << ". " << screen.bold(name_of(experiment, names, suspect)) << "  "
-        << screen.dim("[c" + std::to_string(suspect.suspect) + ']') << '\n';
+    const std::string name = name_of(experiment, names, suspect), id = 'c' + std::to_string(suspect.suspect);
+    const std::string start = std::to_string(++number) + ". ";
+    out << start << screen.bold(wrap(name, screen.width, kParagraphIndent, start.size()))
+        << (name.ends_with('[' + id + ']') ? "" : "  " + screen.dim('[' + id + ']')) << '\n';
     std::string text = keep(more_work_phrase(facts)) + ' ';
     text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
             time(suspect.excess_ns) + " above the mean, explains " + (limited ? "at most " : "") +

@@ -140,8 +140,8 @@ std::string no_suspects_phrase(const database::Contents& experiment) {
     return "No uneven code found among the threads measured; " + partly +
            ", and the cause of waiting may lie on the others.";
   return experiment.locations.size() > 1
-             ? "No uneven code found: nothing takes consistently longer on some ranks or threads than on the "
-               "others."
+             ? "No uneven code found: nothing takes consistently longer on some ranks, or on some threads of "
+               "one role, than on the others."
              : "No uneven code: the run has one thread, so there is nothing to balance between threads.";
 }
 

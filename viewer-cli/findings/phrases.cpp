@@ -190,8 +190,10 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   // The program's own caller of library code is what the user can change.
   const std::string& program = experiment.run.program;
   const auto own = [&](ContextId at) {
-    const std::string_view module = experiment.strings[experiment.contexts[at].module];
-    return module == program || module == database::kPythonModule;
+    const database::Context& self = experiment.contexts[at];
+    const std::string_view module = experiment.strings[self.module];
+    const bool interpreter = (self.flags & database::kRunTime) != 0;  // the program may be python3
+    return module == database::kPythonModule || (module == program && !interpreter);
   };
   if (program.empty() || own(named)) return phrase;
   for (ContextId at = named; at != kNone; at = experiment.contexts[at].parent) {
@@ -380,7 +382,7 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     phrase.append(gap.after == gap.context ? "between calls of " : "from " + from + " to ").append(call);
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
-    phrase.append(". Lasting differences do not explain ").append(keep(duration(explained_s, unicode)));
+    phrase.append(". That explains up to ").append(keep(duration(explained_s, unicode)));
     if (explained_s <= seconds_of(gap.idle_ns)) {
       phrase.append(" of the ").append(time(gap.idle_ns)).append(" of waiting in that call");
     } else {
