@@ -1,4 +1,5 @@
 #include "commands/report.hpp"
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "print/text.hpp"
@@ -54,7 +55,8 @@ class Info {
   void run() {
     const database::Run& run = experiment_.run;
     line("command", shell_line(run.command));
-    line("program", run.program);
+    const std::string programs = programs_text(experiment_);
+    line(programs.empty() ? "program" : "programs", programs.empty() ? run.program : programs);
     line("directory", run.directory);
     std::string hosts;
     for (std::size_t host = 0; host < std::min(run.hosts.size(), kHostsListed); ++host) {
@@ -159,7 +161,9 @@ class Info {
   }
 
   void notes() {
-    for (const std::string& note : experiment_.run.notes) line("note", note);
+    for (const std::string& note : experiment_.run.notes) {
+      if (!note.starts_with(database::kNoteOfPrograms)) line("note", note);
+    }
   }
 
   std::ostream& out_;

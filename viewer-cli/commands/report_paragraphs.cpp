@@ -69,6 +69,8 @@ class Report {
       busy_machine();
     }
     out_.gap();
+    if (const std::string programs = programs_text(experiment_); !programs.empty())
+      out_.add(Tone::quality, capitalized(programs) + '.', 0, 0);
     out_.add(Tone::quality, quality_text(experiment_), 0, 0);
     for (const std::string& line : quality_warnings(experiment_)) out_.add(Tone::warning, line, 0, 2);
     return out_.take();
