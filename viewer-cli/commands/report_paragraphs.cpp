@@ -178,8 +178,8 @@ class Report {
 
   /// What of communication itself takes time.
   void messages() {
-    const std::vector<std::string> phrases =
-        message_pattern_phrases(figures_, diagnosis_, out_.width() / 3, out_.unicode());
+    const std::vector<std::string> phrases = message_pattern_phrases(
+        figures_, diagnosis_, verdict_.kind == VerdictKind::starved, out_.width() / 3, out_.unicode());
     if (!phrases.empty()) out_.gap();
     for (const std::string& phrase : phrases) out_.say(out_.link(phrase, PlaceKind::communication));
   }
