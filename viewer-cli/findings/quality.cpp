@@ -310,7 +310,8 @@ void warn_of_traces(const database::Contents& experiment, const Warn& warn) {
   }
   if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
-         unmatched_text(experiment.trace().unmatched) + "); their waits are missing.");
+         unmatched_text(experiment.trace().unmatched) +
+         "), which may never have completed; waits for them may be missing.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
 }
