@@ -80,8 +80,10 @@ class Info {
     }
     std::string roles;
     for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role) {
-      roles += (roles.empty() ? "" : ", ") +
-               keep(grouped(experiment_.roles[role].threads) + ' ' + role_phrase(experiment_, role));
+      const std::uint32_t threads = experiment_.roles[role].threads;
+      std::string name = role_phrase(experiment_, role);
+      if (threads == 1) name.pop_back();  // "threads"
+      roles += (roles.empty() ? "" : ", ") + keep(grouped(threads) + ' ' + name);
     }
     line("threads", grouped(static_cast<double>(experiment_.locations.size())) + ": " + roles);
   }
@@ -140,7 +142,8 @@ class Info {
     bool first = true;
     for (const database::ModuleInfo* const module : sorted) {
       const std::string samples = grouped(static_cast<double>(module->samples));
-      const std::string before = std::string(width - samples.size(), ' ') + samples + " samples  ";
+      const std::string before = std::string(width - samples.size(), ' ') + samples +
+                                 (module->samples == 1 ? " sample   " : " samples  ");
       const std::size_t room =
           screen_.width > kNameWidth + before.size() ? screen_.width - kNameWidth - before.size() : 16;
       const std::string name = first ? "modules" : "";
