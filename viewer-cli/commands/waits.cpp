@@ -41,6 +41,19 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
                                            : ".");
 }
 
+/// Without a trace: how much waiting of MPI's is of kinds that the list beside it does not have.
+std::string unlisted_waits_phrase(const database::Contents& experiment, bool unicode) {
+  constexpr double kNotable = 0.05;  // of all waiting
+  if (experiment.waits().empty() || experiment.trace().traced > 0 || !are_ranks_comparable(experiment))
+    return {};
+  const double all_s = total_seconds(experiment, "idleness");
+  const double others_s = all_s - seconds_of(waiting_ns(experiment));
+  if (others_s < kNotable * all_s || others_s <= 0) return {};
+  return "The run waits " + keep(duration(all_s, unicode)) +
+         " in all: waits for messages and in collectives, such as barriers, are in the views, as waiting; "
+         "measured with hpcrun-lite --trace they are listed here.";
+}
+
 /// What the approximation could not place, what samples say otherwise, and what clocks made doubtful.
 std::vector<std::string> remainder(const database::Contents& experiment, bool unicode) {
   const database::Quality& quality = experiment.quality;
@@ -52,6 +65,8 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
+  if (std::string others = unlisted_waits_phrase(experiment, unicode); !others.empty())
+    notes.push_back(std::move(others));
   if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
     notes.push_back(std::move(polling));
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
