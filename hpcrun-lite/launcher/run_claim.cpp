@@ -28,6 +28,8 @@ constexpr const char* kMarker = measurement::kRunMarker;
 // What other hosts made is seen late: by default of NFS up to half a minute.
 constexpr std::chrono::milliseconds kPause(50);
 constexpr int kUntilSeen = 600;  // pauses
+constexpr int kUntilNamed = 100;
+constexpr const char* kNameStart = "culprit-";
 
 std::string random_id() {
   std::random_device random;
@@ -172,6 +174,45 @@ void register_rank(const fs::path& directory, long rank) {
   if (error != 0) refuse(directory, error);
 }
 
+/// The directory beside `own` that siblings which run another program have named; empty where there is none.
+fs::path named_by_others(const fs::path& own, const std::string& ending) {
+  std::error_code error;
+  fs::directory_iterator entry(own.parent_path(), error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(kNameStart) && name.ends_with(ending) && entry->is_directory(error))
+      return entry->path();
+  }
+  return {};
+}
+
+/// The first rank of a job names its directory, after its program, and ranks that run other programs (`mpirun
+/// a : b`) join it. As nothing but the job's id is common to them, a directory made exclusively serves as a
+/// lock around looking and naming. One that was left behind by a rank's death costs only the common name.
+fs::path name_with_siblings(const fs::path& own, const std::string& ending) {
+  const fs::path lock = own.parent_path() / ("." + std::string(kNameStart) + ending.substr(1));
+  std::error_code error;
+  for (int attempt = 0; attempt < kUntilNamed; ++attempt) {
+    if (fs::exists(own, error)) return own;
+    // Many ranks start at once: only those that another program's rank was faster than list the directory.
+    if (attempt > 0) {
+      if (fs::path theirs = named_by_others(own, ending); !theirs.empty()) return theirs;
+    }
+    if (mkdir(lock.c_str(), 0777) == 0) {
+      fs::path name = named_by_others(own, ending);
+      if (name.empty()) {
+        name = own;
+        fs::create_directory(own, error);  // claim() reports what fails
+      }
+      fs::remove(lock, error);
+      return name;
+    }
+    if (errno != EEXIST) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return own;
+}
+
 }  // namespace
 
 RunClaim claim_run(const std::string& output, const std::string& program_name) {
@@ -179,13 +220,14 @@ RunClaim claim_run(const std::string& output, const std::string& program_name) {
   const bool in_job = runtime::find_job_key(job);
   RunClaim run;
   run.run_id = in_job ? job.id.c_str() : random_id();
-  const std::string name = in_job ? run.run_id.substr(0, 12) : time_name();
+  const std::string ending = "-" + (in_job ? run.run_id.substr(0, 12) : time_name());
   std::error_code error;
-  run.directory = fs::absolute(output.empty() ? "culprit-" + program_name + "-" + name : output, error);
+  run.directory = fs::absolute(output.empty() ? kNameStart + program_name + ending : output, error);
   if (error)
     throw Failure(kFailure, "output: " + output + ": " + error.message() + " (give an absolute directory)");
   run.directory = run.directory.lexically_normal();
   if (!run.directory.has_filename()) run.directory = run.directory.parent_path();
+  if (output.empty() && in_job) run.directory = name_with_siblings(run.directory, ending);
   claim(run.directory, run.run_id);
   if (in_job) register_rank(run.directory, job.rank);
   return run;

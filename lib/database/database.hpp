@@ -294,6 +294,9 @@ struct Quality {
 /// Of Quality::clock_error_ns: hosts did not compare their clocks, the time of day replaces that.
 inline constexpr std::uint64_t kClocksNotCompared = ~std::uint64_t{0};
 
+/// Before a note that says which ranks ran which program, where they ran several.
+inline constexpr std::string_view kNoteOfPrograms = "programs: ";
+
 /// How and what was run.
 struct Run {
   std::string run_id, mpi, program, directory;

@@ -147,6 +147,25 @@ class Losses(Measured):
         harness.run(["mpirun.mpich", "-n", 1, harness.HPCRUN, "-o", directory, *words, ":", "-n", 2, *words])
         self.assertEqual(self.prof_mpi(directory, 0).stderr, "")
 
+    def test_several_programs_of_one_job_are_one_run(self):
+        (self.here / "coupler").mkdir()
+        for mpi in ("openmpi", "mpich"):
+            program = harness.PROGRAMS / f"truth_point_to_point.{mpi}"
+            coupler = shutil.copy(program, self.here / "coupler" / f"coupler.{mpi}")
+            words = [self.here, 2, 5]
+            here = self.here / mpi
+            here.mkdir()
+            launcher = harness.LAUNCHERS[mpi]
+            parts = ["-n", 2, harness.HPCRUN, program, *words, ":", "-n", 1, harness.HPCRUN, coupler, *words]
+            harness.run([*launcher, *parts], cwd=here)
+            [directory] = here.iterdir()
+            self.assertRegex(directory.name, rf"^culprit-(truth_point_to_point|coupler)\.{mpi}-[0-9a-f]{{12}}$")
+            self.prof_mpi(directory, 0)
+            text = harness.run([harness.VIEWER, self.database, "info"]).stdout
+            self.assertIn(f"ranks 0-1 ran truth_point_to_point.{mpi}, rank 2 coupler.{mpi}", " ".join(text.split()))
+            text = harness.run([harness.VIEWER, self.database, "report"]).stdout
+            self.assertIn(f"Ranks 0-1 ran truth_point_to_point.{mpi}, rank 2 coupler.{mpi}.", " ".join(text.split()))
+
     def test_a_damaged_time_line_ends_no_merge(self):
         directory = self.killed()
         path = self.files(directory, ".trace")[0]

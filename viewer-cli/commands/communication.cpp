@@ -344,9 +344,9 @@ std::string communication_note(const database::Contents& experiment) {
     if (!phrase.empty()) note += (note.empty() ? "" : " ") + phrase;
   if (!counted_without_trace(experiment)) return note;
   return note + (note.empty() ? "" : " ") +
-         "Counted without a trace: times are those of the samples in these calls. Partners of one-sided "
-         "operations are not counted, nor are those of a thread beyond some 200. hpcrun-lite --trace records "
-         "all of them.";
+         "Counted without a trace: times are those of the samples in these calls, and MPI_Init and "
+         "MPI_Finalize are left out. Partners of one-sided operations are not counted, nor are those of a "
+         "thread beyond some 200. hpcrun-lite --trace records all of them.";
 }
 
 Table calls_table(const database::Contents& experiment) {

@@ -1,4 +1,5 @@
 #include "commands/report.hpp"
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "print/text.hpp"
@@ -54,7 +55,8 @@ class Info {
   void run() {
     const database::Run& run = experiment_.run;
     line("command", shell_line(run.command));
-    line("program", run.program);
+    const std::string programs = programs_text(experiment_);
+    line(programs.empty() ? "program" : "programs", programs.empty() ? run.program : programs);
     line("directory", run.directory);
     std::string hosts;
     for (std::size_t host = 0; host < std::min(run.hosts.size(), kHostsListed); ++host) {
@@ -78,8 +80,10 @@ class Info {
     }
     std::string roles;
     for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role) {
-      roles += (roles.empty() ? "" : ", ") +
-               keep(grouped(experiment_.roles[role].threads) + ' ' + role_phrase(experiment_, role));
+      const std::uint32_t threads = experiment_.roles[role].threads;
+      std::string name = role_phrase(experiment_, role);
+      if (threads == 1) name.pop_back();  // "threads"
+      roles += (roles.empty() ? "" : ", ") + keep(grouped(threads) + ' ' + name);
     }
     line("threads", grouped(static_cast<double>(experiment_.locations.size())) + ": " + roles);
   }
@@ -138,7 +142,8 @@ class Info {
     bool first = true;
     for (const database::ModuleInfo* const module : sorted) {
       const std::string samples = grouped(static_cast<double>(module->samples));
-      const std::string before = std::string(width - samples.size(), ' ') + samples + " samples  ";
+      const std::string before = std::string(width - samples.size(), ' ') + samples +
+                                 (module->samples == 1 ? " sample   " : " samples  ");
       const std::size_t room =
           screen_.width > kNameWidth + before.size() ? screen_.width - kNameWidth - before.size() : 16;
       const std::string name = first ? "modules" : "";
@@ -159,7 +164,9 @@ class Info {
   }
 
   void notes() {
-    for (const std::string& note : experiment_.run.notes) line("note", note);
+    for (const std::string& note : experiment_.run.notes) {
+      if (!note.starts_with(database::kNoteOfPrograms)) line("note", note);
+    }
   }
 
   std::ostream& out_;

@@ -165,6 +165,16 @@ class RowWriter {
 /// All waiting that the database lists: parts of waits and completions left out.
 std::uint64_t waiting_ns(const database::Contents& experiment);
 
+/// What one thread waited at one call path, by one pattern: a row of `waits --by-rank`.
+struct ThreadWait {
+  std::uint64_t ns = 0, count = 0;
+  std::uint32_t location = 0;
+  database::ContextId context = 0;
+  std::string whom = {};  ///< `rank 2`, or `ranks 0-3, most for 2 (1.3 s)`
+};
+/// The longest of those that time lines show and whose cause is known; none where there is none.
+std::optional<ThreadWait> longest_wait(const database::Contents& experiment, bool unicode);
+
 Table waits_table(const database::Contents& experiment);
 List waits_list(const database::Contents& experiment, const ListOptions& options);
 

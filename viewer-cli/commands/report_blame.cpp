@@ -6,8 +6,13 @@
 #include "print/text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
+#include "views/column.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 namespace culprit::viewer {
 namespace {
@@ -43,12 +48,38 @@ void BlameParagraphs::write(bool apart) {
            print::shell_path(of_.database) + " blame).");
 }
 
+std::string BlameParagraphs::name_of_place(const Blamed& blamed) const {
+  return scope_phrase(experiment_, blamed.context, true, out_.width() / 2, out_.unicode());
+}
+
+/// Where places to be listed have one name, such as that of an interpreter's function: ` in MPI_Send`, the
+/// call that holds half of this place's waiting or more. Else empty.
+std::string BlameParagraphs::call_in(const Blamed& blamed) const {
+  const auto idleness = views::metric_named(experiment_, "idleness");
+  const std::span<const Blamed> all = of_.diagnosis.blamed;
+  const std::string name = name_of_place(blamed);
+  const auto alike = std::ranges::count_if(all.first(std::min(all.size(), kBlamedListed)),
+                                           [&](const Blamed& each) { return name_of_place(each) == name; });
+  if (alike < 2 || !idleness) return {};
+  std::map<std::string, double> calls;
+  const std::uint32_t end = experiment_.contexts[blamed.context].end;
+  for (database::ContextId at = blamed.context; at < end; ++at) {
+    if ((experiment_.contexts[at].flags & database::kFrontier) == 0) continue;
+    const views::Frame frame = views::frame_of(experiment_, experiment_.contexts[at]);
+    calls[without_parameters(label(frame))] +=
+        static_cast<double>(of_.figures.context(blamed.role, *idleness, at, true).sum) / kNsPerSecond;
+  }
+  if (calls.empty()) return {};
+  const auto most = std::ranges::max_element(calls, {}, [](const auto& each) { return each.second; });
+  return 2 * most->second < blamed.idle_s ? "" : " in " + most->first;
+}
+
 void BlameParagraphs::blame(const Blamed& blamed, bool first) {
   const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
   const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
   const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
-  std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") + " inside " +
-                     out_.scope(blamed.context, true, out_.width() / 2);
+  std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") +
+                     call_in(blamed) + " inside " + out_.scope(blamed.context, true, out_.width() / 2);
   if (whole) {
     text += ": no smaller part that holds the waiting takes" + equally + '.';
   } else if (first && several) {

@@ -69,6 +69,8 @@ class Report {
       busy_machine();
     }
     out_.gap();
+    if (const std::string programs = programs_text(experiment_); !programs.empty())
+      out_.add(Tone::quality, capitalized(programs) + '.', 0, 0);
     out_.add(Tone::quality, quality_text(experiment_), 0, 0);
     for (const std::string& line : quality_warnings(experiment_)) out_.add(Tone::warning, line, 0, 2);
     return out_.take();
@@ -185,8 +187,8 @@ class Report {
 
   /// What of communication itself takes time.
   void messages() {
-    const std::vector<std::string> phrases =
-        message_pattern_phrases(figures_, diagnosis_, out_.width() / 3, out_.unicode());
+    const std::vector<std::string> phrases = message_pattern_phrases(
+        figures_, diagnosis_, verdict_.kind == VerdictKind::starved, out_.width() / 3, out_.unicode());
     if (!phrases.empty()) out_.gap();
     for (const std::string& phrase : phrases) out_.say(out_.link(phrase, PlaceKind::communication));
   }
@@ -246,14 +248,27 @@ class Report {
   [[nodiscard]] static bool took_time(const RoleIdleness& role) {
     return role.threads > 0 && role.total_s > 0;
   }
+  [[nodiscard]] bool hardly_waits(const RoleIdleness& role) const {
+    constexpr double kShown = 0.005;  // less is written as 0 %
+    return experiment_.roles[role.role].name != "main" && role.idle_s < kShown * role.total_s;
+  }
   [[nodiscard]] bool several_roles() const {
     return std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), took_time) > 1;
   }
 
   void roles() {
     if (!several_roles()) return;
+    constexpr std::size_t kFewRoles = 4;
+    const auto all = std::count_if(diagnosis_.roles.begin(), diagnosis_.roles.end(), took_time);
+    const bool many = static_cast<std::size_t>(all) > kFewRoles;
+    std::uint64_t threads = 0;
     for (const RoleIdleness& role : diagnosis_.roles) {
       if (!took_time(role)) continue;
+      // Such as the commands of a script that starts the program.
+      if (many && hardly_waits(role)) {
+        threads += role.threads;
+        continue;
+      }
       std::string text = role_phrase(experiment_, role.role) +
                          keep(" (" + std::to_string(role.threads) + "): ") +
                          out_.share(role.idle_s / role.total_s) + " waiting";
@@ -261,6 +276,7 @@ class Report {
       if (!where.empty()) text += ", " + where;
       out_.say(text, 2, 4);
     }
+    if (threads > 0) out_.say("threads of other roles (" + std::to_string(threads) + "): 0 % waiting", 2, 4);
   }
 
   /// Which code makes the threads of a process idle, or wait for locks.

@@ -43,6 +43,8 @@ class BlameParagraphs {
   };
 
   void blame(const Blamed& blamed, bool first);
+  [[nodiscard]] std::string name_of_place(const Blamed& blamed) const;
+  [[nodiscard]] std::string call_in(const Blamed& blamed) const;
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
   [[nodiscard]] std::string explained(const Listed& listed) const;

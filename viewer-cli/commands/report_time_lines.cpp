@@ -36,16 +36,15 @@ class TimeLines {
   }
 
   [[nodiscard]] std::string longest_wait() const {
-    for (const database::Wait& wait : experiment_.waits()) {
-      if (!wait.exact || wait.cause_location == database::kNone) continue;
+    if (const std::optional<ThreadWait> wait = viewer::longest_wait(experiment_, out_.unicode())) {
+      const bool several = wait->whom.find(',') != std::string::npos;
       return " " +
-             out_.link(location_label(experiment_, wait.location) + " waited " +
-                           out_.time(seconds_of(wait.ns)) + " for " +
-                           location_label(experiment_, wait.cause_location),
+             out_.link(location_label(experiment_, wait->location) + " waited " +
+                           out_.time(seconds_of(wait->ns)) + " for " + wait->whom,
                        PlaceKind::waits) +
-             " in " + out_.scope(wait.context, false, out_.width() / 3) +
-             (wait.count > 1
-                  ? " (" + keep(counted(wait.count, "wait") + " together)") + ", longer than any other."
+             (several ? ", in " : " in ") + out_.scope(wait->context, false, out_.width() / 3) +
+             (wait->count > 1
+                  ? " (" + keep(counted(wait->count, "wait") + " together)") + ", longer than any other."
                   : ", the longest of all waits.");
     }
     if (waited() || experiment_.run.world_size < 2) return "";

@@ -41,6 +41,19 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
                                            : ".");
 }
 
+/// Without a trace: how much waiting of MPI's is of kinds that the list beside it does not have.
+std::string unlisted_waits_phrase(const database::Contents& experiment, bool unicode) {
+  constexpr double kNotable = 0.05;  // of all waiting
+  if (experiment.waits().empty() || experiment.trace().traced > 0 || !are_ranks_comparable(experiment))
+    return {};
+  const double all_s = total_seconds(experiment, "idleness");
+  const double others_s = all_s - seconds_of(waiting_ns(experiment));
+  if (others_s < kNotable * all_s || others_s <= 0) return {};
+  return "The run waits " + keep(duration(all_s, unicode)) +
+         " in all: waits for messages and in collectives, such as barriers, are in the views, as waiting; "
+         "measured with hpcrun-lite --trace they are listed here.";
+}
+
 /// What the approximation could not place, what samples say otherwise, and what clocks made doubtful.
 std::vector<std::string> remainder(const database::Contents& experiment, bool unicode) {
   const database::Quality& quality = experiment.quality;
@@ -52,6 +65,8 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
+  if (std::string others = unlisted_waits_phrase(experiment, unicode); !others.empty())
+    notes.push_back(std::move(others));
   if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
     notes.push_back(std::move(polling));
   if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
@@ -96,15 +111,19 @@ std::string name_of_row(const WaitKey& key) {
   return key.exact ? name : name + " (approximated)";
 }
 
+/// `rank 3`, `ranks 0-3`, `ranks 0-3, most for 2 (1.3 s)`.
+std::string whom_phrase(const database::Contents& experiment, const ThreadTimes& whom, bool unicode) {
+  return whom.even() ? threads_phrase(experiment, whom.locations())
+                     : thread_times_phrase(experiment, whom, "for", unicode);
+}
+
 /// `ranks 0-63, most on 17 (3.1 s), for rank 3; 12 % indirect`.
 std::string text_of_row(const database::Contents& experiment, const WaitKey& key, const RowGroup& group,
                         bool unicode) {
   std::string text = thread_times_phrase(experiment, group.who, "on", unicode);
   if (!group.whom.empty() && !metrics::is_completion(key.pattern)) {
     const bool lock = key.pattern == WaitPattern::lock_wait;
-    text += lock ? ", for a lock of " : ", for ";
-    text += group.whom.even() ? threads_phrase(experiment, group.whom.locations())
-                              : thread_times_phrase(experiment, group.whom, "for", unicode);
+    text += (lock ? ", for a lock of " : ", for ") + whom_phrase(experiment, group.whom, unicode);
   }
   if (metrics::is_completion(key.pattern)) return text + "; not in the total: it waits for no rank";
   constexpr double kWorthSaying = 0.005;
@@ -147,6 +166,30 @@ std::uint64_t waiting_ns(const database::Contents& experiment) {
   std::uint64_t sum = 0;
   for (const Wait& wait : experiment.waits()) sum += metrics::is_whole_wait(wait.pattern) ? wait.ns : 0;
   return sum;
+}
+
+std::optional<ThreadWait> longest_wait(const database::Contents& experiment, bool unicode) {
+  ShownPaths paths(experiment);
+  RowGroups<WaitKey> groups;
+  std::map<WaitKey, std::uint64_t> counts;
+  for (const Wait& wait : experiment.waits()) {
+    if (!wait.exact || !metrics::is_whole_wait(wait.pattern)) continue;
+    const WaitKey key{wait.pattern, true, paths.number(wait.context), wait.location};
+    RowGroup& group = groups[key];
+    if (group.ns == 0) group.context = wait.context;
+    group.ns += wait.ns;
+    if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
+    counts[key] += wait.count;
+  }
+  for (const auto& [key, group] : groups.take()) {
+    if (group.whom.empty()) continue;
+    return ThreadWait{.ns = group.ns,
+                      .count = counts[key],
+                      .location = key.location,
+                      .context = group.context,
+                      .whom = whom_phrase(experiment, group.whom, unicode)};
+  }
+  return std::nullopt;
 }
 
 Table waits_table(const database::Contents& experiment) {

@@ -85,6 +85,13 @@ std::string lost_paths_text(const database::Contents& experiment) {
   return text;
 }
 
+std::string programs_text(const database::Contents& experiment) {
+  for (const std::string& note : experiment.run.notes) {
+    if (note.starts_with(database::kNoteOfPrograms)) return note.substr(database::kNoteOfPrograms.size());
+  }
+  return {};
+}
+
 bool are_ranks_comparable(const database::Contents& experiment) {
   return experiment.run.ranks > 1 && partly_measured(experiment).empty();
 }

@@ -23,6 +23,9 @@ std::optional<FirstEnded> first_ended(const database::Contents& experiment);
 /// `only 1 of 3 ranks was measured`; empty where all were, and where the run has none.
 std::string partly_measured(const database::Contents& experiment);
 
+/// `ranks 0-1 ran solver, ranks 2-3 coupler`; empty where all ran one program.
+std::string programs_text(const database::Contents& experiment);
+
 /// Whether all ranks were measured, and they are several.
 bool are_ranks_comparable(const database::Contents& experiment);
 

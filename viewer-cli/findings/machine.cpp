@@ -33,6 +33,12 @@ std::string processors(std::uint64_t thousandth) {
   return keep(number + (number == "1" ? " processor" : " processors"));
 }
 
+/// `1 thread wants`, `2.6 threads want`.
+std::string wanting(const MachineSuspect& suspect) {
+  const std::string number = thousandths(suspect.wanted);
+  return keep(number + (number == "1" ? " thread" : " threads")) + (number == "1" ? " wants" : " want");
+}
+
 std::string hosts_phrase(const std::vector<std::string>& hosts) {
   if (hosts.size() > kFewHosts) return "on " + keep(counted(hosts.size(), "host"));
   return (hosts.size() == 1 ? "on host " : "on hosts ") + enumerate(hosts);
@@ -72,7 +78,7 @@ std::size_t sets_of_processors(const database::Contents& experiment, const Machi
 std::string sets_phrase(const MachineSuspect& suspect, const std::string& threads, std::size_t sets,
                         std::size_t ranks) {
   const std::string each = keep(counted(suspect.processors, "processor"));
-  const std::string wanted = ", and up to " + keep(thousandths(suspect.wanted)) + " threads want ";
+  const std::string wanted = ", and up to " + wanting(suspect) + ' ';
   if (sets == ranks)
     return "each of " + threads + " has " + each + " of its own" + wanted +
            (suspect.processors == 1 ? "it" : "one of them") + " at a time";
@@ -95,10 +101,12 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
         return where + "programs that were not measured take processors from " + threads +
                (suspect.others > 0 ? ": on average they used " + processors(suspect.others) : "") + '.';
       }
-      const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000;
+      // As it is written: not "share 1 processor, and 1 thread wants one".
+      const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000 &&
+                           thousandths(suspect.wanted) != grouped(suspect.processors);
       return where + threads + (one ? " shares " : " share ") +
              keep(counted(suspect.processors, "processor")) +
-             (crowded ? ", and " + keep(thousandths(suspect.wanted)) + " threads want one at a time" : "") +
+             (crowded ? ", and " + wanting(suspect) + " one at a time" : "") +
              (suspect.others >= kManyOthers
                   ? ". Programs that were not measured used " + processors(suspect.others) + ", too"
                   : "") +

@@ -280,10 +280,31 @@ class Patterns {
 
 }  // namespace
 
+std::string other_world_phrase(const database::Contents& experiment, const Diagnosis& diagnosis) {
+  if (experiment.trace().traced > 0 || diagnosis.idle_s < kNotableCost * diagnosis.total_s) return {};
+  std::string connecting;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    const std::string name = mpi_call_name(experiment, call.context);
+    if (name.starts_with("MPI_Comm_spawn")) {
+      return "The run calls " + name +
+             ": ranks may wait for the processes that it started, which are no part of this measurement. To "
+             "measure them as a run of their own, spawn hpcrun-lite with -o run2 ./app as its arguments.";
+    }
+    if (name == "MPI_Comm_accept" || name == "MPI_Comm_connect" || name == "MPI_Comm_join") connecting = name;
+  }
+  if (connecting.empty()) return {};
+  return "The run calls " + connecting +
+         ": ranks may wait for processes that they connected to. Those of another job are no part of this "
+         "measurement; start them with hpcrun-lite, too, as a run of their own.";
+}
+
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
-                                                 std::size_t width, bool unicode) {
+                                                 bool starved, std::size_t width, bool unicode) {
   if (diagnosis.total_s <= 0) return {};
-  std::vector<std::string> phrases = Patterns(figures, diagnosis, width, unicode).phrases();
+  std::vector<std::string> phrases;
+  if (!starved) phrases = Patterns(figures, diagnosis, width, unicode).phrases();
+  if (std::string others = other_world_phrase(figures.experiment(), diagnosis); !others.empty())
+    phrases.push_back(std::move(others));
   if (std::string polling = polling_phrase(figures.experiment(), unicode); !polling.empty())
     phrases.push_back(std::move(polling));
   return phrases;

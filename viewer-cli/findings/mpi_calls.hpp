@@ -48,10 +48,15 @@ bool receives(const std::string& name);
 /// is 1 % of the run or more; else empty.
 std::string polling_phrase(const database::Contents& experiment, bool unicode);
 
+/// Where the run started or connected to other processes, without a trace, and waits 5 % of its time or more:
+/// that it may wait for these, and how to measure them; else empty.
+std::string other_world_phrase(const database::Contents& experiment, const Diagnosis& diagnosis);
+
 /// Many small messages at one call path, a few large ones, synchronization without data, or polls of which
-/// most find nothing, where that takes 5 % of the run or more; most time first, at most two; and
+/// most find nothing, where that takes 5 % of the run or more; most time first, at most two, and none where
+/// the run is `starved` of processors, which is then what takes the time; and other_world_phrase() and
 /// polling_phrase(). Names are shortened to `width` columns.
 std::vector<std::string> message_pattern_phrases(const views::Figures& figures, const Diagnosis& diagnosis,
-                                                 std::size_t width, bool unicode);
+                                                 bool starved, std::size_t width, bool unicode);
 
 }  // namespace culprit::viewer

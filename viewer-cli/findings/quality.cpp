@@ -31,8 +31,8 @@ std::string addresses_text(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::string& what) {
-  if (part == 0) return "no " + what;
-  return keep(grouped(static_cast<double>(part))) + ' ' + what +
+  if (part == 0) return "no " + what + 's';
+  return keep(grouped(static_cast<double>(part))) + ' ' + what + (part == 1 ? "" : "s") +
          keep(" (" + percent(share(part, whole)) + ')');
 }
 
@@ -209,7 +209,7 @@ std::string quality_text(const database::Contents& experiment) {
   if (experiment.run.period_ns > 0) {
     text += keep(" at " + grouped(kNsPerSecond / static_cast<double>(experiment.run.period_ns)) + "/s");
   }
-  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwinds") + ", ";
+  text += "; " + count_and_share(quality.partial, quality.samples, "partial unwind") + ", ";
   if (quality.bridged > 0) text += keep(counted(quality.bridged, "stack") + " partly reconstructed") + ", ";
   text += addresses_text(quality.unresolved, quality.samples) + ", " +
           (quality.dropped == 0 ? "none dropped"
@@ -301,7 +301,8 @@ void warn_of_traces(const database::Contents& experiment, const Warn& warn) {
   }
   if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
-         unmatched_text(experiment.trace().unmatched) + "); their waits are missing.");
+         unmatched_text(experiment.trace().unmatched) +
+         "), which may never have completed; waits for them may be missing.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);
 }

@@ -97,6 +97,29 @@ std::string describe_traces(const ProcessTable& processes) {
          " processes: files of " + std::to_string((bytes + 1023) / 1024) + " KiB (--trace)";
 }
 
+/// Which ranks ran which program, in the order of their first ranks; empty where all ran one.
+std::string describe_programs(const ProcessTable& processes) {
+  std::vector<std::pair<std::string, RankRanges>> programs;
+  for (const ProcessSummary& process : processes) {  // in the order of ranks
+    if (!process.rank) continue;
+    const std::string& program = process.launch->program;
+    auto at = std::ranges::find(programs, program, &std::pair<std::string, RankRanges>::first);
+    if (at == programs.end()) at = programs.emplace(at, program, RankRanges());
+    at->second.add(*process.rank);
+  }
+  constexpr std::size_t kListed = 8;  // wrapper scripts may make as many as ranks
+  if (programs.size() < 2) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(programs.size(), kListed); ++i) {
+    auto& [program, ranks] = programs[i];
+    text += text.empty() ? "" : ", ";
+    text += (ranks.count() == 1 ? "rank " : "ranks ") + ranks.list() + (i == 0 ? " ran " : " ") +
+            program.substr(program.rfind('/') + 1);
+  }
+  if (programs.size() > kListed) text += ", others further programs";
+  return std::string(database::kNoteOfPrograms) + text;
+}
+
 }  // namespace
 
 std::vector<std::string> further_events(const ProcessTable& processes) {
@@ -153,6 +176,8 @@ database::Run describe_run(const ProcessTable& processes, const blame::Options& 
   if (std::string iterations = describe_iterations(processes); !iterations.empty())
     notes.insert(std::move(iterations));
   if (std::string traces = describe_traces(processes); !traces.empty()) notes.insert(std::move(traces));
+  if (std::string programs = describe_programs(processes); !programs.empty())
+    notes.insert(std::move(programs));
   run.duration_ns = static_cast<std::uint64_t>(latest - run.start_realtime_ns);
   run.ranks = ranks.count();
   run.hosts.assign(hosts.begin(), hosts.end());

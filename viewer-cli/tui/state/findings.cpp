@@ -57,7 +57,9 @@ void FindingsTask::form(const views::Source& source) {
     findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));
     findings_.mpi = mpi_calls(figures);
     findings_.waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
-    findings_.messages = message_pattern_phrases(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
+    findings_.messages =
+        message_pattern_phrases(figures, findings_.diagnosis, findings_.verdict.kind == VerdictKind::starved,
+                                kNamesInVerdict, unicode_);
     findings_.waits = lists_of(waits_list, source.experiment(), findings_.waiting, unicode_);
     findings_.causes = lists_of(causes_list, source.experiment(), findings_.waiting, unicode_);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), findings_.waiting, unicode_);

@@ -96,6 +96,26 @@ TEST_CASE("ranks that start at the same time agree on one marker") {
   for (const auto& id : ids) CHECK(id == ids[0]);
 }
 
+TEST_CASE("ranks of one job that run several programs share a directory without a name given") {
+  const Workspace here;
+  here.be_rank("job-d", "0");
+  const fs::path before = fs::current_path();
+  fs::current_path(here.path);
+  std::vector<fs::path> directories(8);
+  std::vector<std::thread> ranks;
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    ranks.emplace_back(
+        [&, i] { directories[i] = claim_run("", i % 2 == 0 ? "solver" : "coupler").directory; });
+  }
+  for (auto& rank : ranks) rank.join();
+  fs::current_path(before);
+  for (const auto& directory : directories) CHECK(directory == directories[0]);
+  const std::string name = directories[0].filename().string();
+  CHECK((name.starts_with("culprit-solver-") || name.starts_with("culprit-coupler-")));
+  const auto entries = std::distance(fs::directory_iterator(here.path), fs::directory_iterator());
+  CHECK(entries == 1);  // the lock is gone
+}
+
 TEST_CASE("without an MPI job each run has an id and a directory of its own") {
   const Workspace here;
   const auto first = claim_run((here.path / "one").string(), "app");

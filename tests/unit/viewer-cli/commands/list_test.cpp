@@ -93,6 +93,28 @@ TEST_CASE("waits --by-rank: a row for each rank") {
   CHECK_THAT(text, !Catch::Contains("--by-rank"));
 }
 
+TEST_CASE("the report's longest wait is the first row of waits --by-rank, be it of several call sites") {
+  SolverSample traced;
+  database::Experiment& e = traced.sample.build();
+  e.waits = {{WaitPattern::late_sender, 1, traced.allreduce, 3, traced.spmv, true, 300 * kSecond, 3},
+             {WaitPattern::late_sender, 2, traced.allreduce, 3, traced.spmv, true, 250 * kSecond, 1},
+             {WaitPattern::late_sender, 2, traced.allreduce, 7, traced.spmv, true, 150 * kSecond, 4}};
+  const std::optional<ThreadWait> longest = longest_wait(traced.sample.experiment(), false);
+  REQUIRE(longest);
+  CHECK(longest->ns == 400 * kSecond);
+  CHECK(longest->count == 5);
+  CHECK(longest->location == 2);
+  CHECK(longest->whom.starts_with("ranks 3, 7"));
+}
+
+TEST_CASE("without a trace, waits say that waiting of other kinds is not listed") {
+  SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  e.waits = {{WaitPattern::flush_wait, 0, solver.allreduce, database::kNone, database::kNone, false,
+              20 * kSecond, 4}};
+  CHECK(run(solver.sample, {"waits"}).find("hpcrun-lite --trace") != std::string::npos);
+}
+
 TEST_CASE("waits: json and csv keep a row for each rank, with what is direct and indirect") {
   const WaitingSample waiting;
   const auto json = nlohmann::json::parse(run(waiting.sample, {"waits", "--format", "json"}));

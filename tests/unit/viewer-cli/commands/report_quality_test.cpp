@@ -73,6 +73,25 @@ TEST_CASE("Messages received before being sent are the clocks' fault only where 
   CHECK(run(solver.sample, {}).find("clocks of the hosts") != std::string::npos);
 }
 
+TEST_CASE("One of something is no several") {
+  SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  e.quality.partial = 1;
+  e.modules.front().samples = 1;
+  CHECK(run(solver.sample, {}).find("1 partial unwind (") != std::string::npos);
+  CHECK(run(solver.sample, {"info"}).find("1 sample   ") != std::string::npos);
+}
+
+TEST_CASE("Which ranks ran which program is said where they ran several") {
+  SolverSample solver;
+  database::Run& of = solver.sample.build().run;
+  of.notes = {std::string(database::kNoteOfPrograms) + "ranks 0-3 ran solver, ranks 4-7 coupler"};
+  CHECK(run(solver.sample, {}).find("\nRanks 0-3 ran solver, ranks 4-7 coupler.\n") != std::string::npos);
+  const std::string info = run(solver.sample, {"info"});
+  CHECK(info.find("\nprograms    ranks 0-3 ran solver, ranks 4-7 coupler\n") != std::string::npos);
+  CHECK(info.find("note ") == std::string::npos);
+}
+
 TEST_CASE("What found no partner in the time lines is counted by kind") {
   SolverSample solver;
   database::TraceAnalyses& trace = solver.sample.build().trace;

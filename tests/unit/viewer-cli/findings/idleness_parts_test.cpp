@@ -110,9 +110,11 @@ TEST_CASE("a call that sends and receives bears its time once") {
   const database::Context& context = e.contexts[solver.allreduce];
   e.strings[context.name] = "MPI_Sendrecv";
   const views::Figures figures(solver.sample);
-  const std::vector<std::string> phrases = message_pattern_phrases(figures, diagnose(figures), 60, false);
+  const std::vector<std::string> phrases =
+      message_pattern_phrases(figures, diagnose(figures), false, 60, false);
   REQUIRE(phrases.size() == 1);
   CHECK(wrap(phrases.front(), 1000).find(" take 25 % of the time") != std::string::npos);
+  CHECK(message_pattern_phrases(figures, diagnose(figures), true, 60, false).empty());
 }
 
 TEST_CASE("the parts of waiting add up to what is shown of the whole") {
