@@ -117,6 +117,21 @@ TEST_CASE("a call that sends and receives bears its time once") {
   CHECK(message_pattern_phrases(figures, diagnose(figures), true, 60, false).empty());
 }
 
+TEST_CASE("a run without a trace that starts processes may wait for them") {
+  const auto said_of = [](const char* call) {
+    views::testing::SolverSample solver;
+    database::Experiment& e = solver.sample.build();
+    e.communication.calls = {{.context = solver.allreduce, .threads = 8, .calls = 8, .ns = 2000 * kSecond}};
+    const database::Context& context = e.contexts[solver.allreduce];
+    e.strings[context.name] = call;
+    const views::Figures figures(solver.sample);
+    return other_world_phrase(solver.sample.experiment(), diagnose(figures));
+  };
+  CHECK(said_of("MPI_Allreduce").empty());
+  CHECK(said_of("MPI_Comm_spawn").find("spawn hpcrun-lite with -o run2") != std::string::npos);
+  CHECK(said_of("MPI_Comm_accept").find("that they connected to") != std::string::npos);
+}
+
 TEST_CASE("the parts of waiting add up to what is shown of the whole") {
   CHECK(idleness_parts_phrase({.late_s = 2}).empty());
   CHECK(idleness_parts_phrase({}).empty());
