@@ -315,8 +315,8 @@ bool python_runs() {
 void read_python_chain(Thread* thread, PythonChain& chain) {
   chain.count = 0;
   const void* state = thread_state();
-  if (state == nullptr || is_unchanged(thread->python_readings, state, chain)) return;
-  Notes notes(thread->python_readings);
+  if (state == nullptr || is_unchanged(thread->python.readings, state, chain)) return;
+  Notes notes(thread->python.readings);
   Address inner = 0;
   if (!read_value(reinterpret_cast<Address>(state) + layout.state_inner, inner, notes)) return;
   if (layout.cframes) {

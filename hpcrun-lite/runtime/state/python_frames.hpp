@@ -16,16 +16,6 @@ struct PythonFrame {
   std::uint32_t module, line;  ///< its entry in the module table, and where it is
 };
 
-/// Those of a thread, outermost first, as its last sample or recorded call found them. Used by the thread
-/// itself alone, recording.
-struct PythonFrames {
-  static constexpr std::size_t kMax = 128;  ///< the innermost ones of more
-  std::uint32_t depth;
-  std::uint32_t changes;  ///< counts up whenever they are found to be others
-  std::uint32_t seen;     ///< `changes` when a path was last looked up
-  PythonFrame frames[kMax];
-};
-
 /// What a thread's chain of frames was read from last, so that one system call tells that it is the same, but
 /// for the instructions that its frames are at: what is read depends on nothing but these bytes. Used as
 /// PythonFrames are.
@@ -44,6 +34,17 @@ struct PythonReadings {
   Interpreted interpreted[2 * kFrames];
   std::uint32_t frame_count;
   PythonFrame frames[kFrames];  ///< innermost first
+};
+
+/// Those of a thread, outermost first, as its last sample or recorded call found them. Used by the thread
+/// itself alone, recording.
+struct PythonFrames {
+  static constexpr std::size_t kMax = 128;  ///< the innermost ones of more
+  std::uint32_t depth;
+  std::uint32_t changes;  ///< counts up whenever they are found to be others
+  std::uint32_t seen;     ///< `changes` when a path was last looked up
+  PythonFrame frames[kMax];
+  PythonReadings readings;
 };
 
 }  // namespace culprit::runtime

@@ -168,7 +168,6 @@ struct Thread {
   FunctionPlaces function_places;
   Regions regions;
   PythonFrames python;
-  PythonReadings python_readings;
   Stretches stretches;
   Blame blame;
   StartRoutine routine;
