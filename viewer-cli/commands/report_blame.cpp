@@ -144,7 +144,7 @@ double BlameParagraphs::lacked_processors(const Blamed& blamed) const {
 std::string BlameParagraphs::explained(const Listed& listed) const {
   constexpr double kSame = 1.05;
   const double all_s = seconds_of(listed.facts.suspect->explains_ns);
-  const std::string here = duration(listed.explains_s, out_.unicode());
+  std::string here = duration(listed.explains_s, out_.unicode());
   if (all_s <= kSame * listed.explains_s) return here;
   return here + " here, " + duration(all_s, out_.unicode()) + " in all";
 }

@@ -34,6 +34,7 @@ double seconds(metrics::Uint128 ns) {
 
 std::vector<IdleIn> sorted(const std::map<std::string, IdleIn>& by_name) {
   std::vector<IdleIn> result;
+  result.reserve(by_name.size());
   for (const auto& [name, idle] : by_name) result.push_back(idle);
   std::stable_sort(result.begin(), result.end(),
                    [](const IdleIn& a, const IdleIn& b) { return a.seconds > b.seconds; });
@@ -149,6 +150,7 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
   }
   if (2 * own[first] >= all) return {procedure};
   std::vector<Work> parts;
+  parts.reserve(own.size());
   for (const auto& [scope, part] : own) parts.push_back({scope, procedure.seconds * part / all});
   return parts;
 }
