@@ -54,9 +54,8 @@ struct NameRule {
 ///     may-wait NAME…           communication that seldom waits, so that no layer marks it: idle in a
 ///     progress
 ///                              loop, also where other calls are marked
-///     wait KIND NAME…          waits: idle by name; a call of MPI as far as the MPI wrappers marked it,
-///     where
-///                              they marked anything in the process
+///     wait KIND NAME…          waits: idle by name; a call of MPI as far as the MPI wrappers
+///                              marked it, where they marked anything in the process
 ///     wait-below KIND NAME…    waits only in the functions that it calls
 ///     progress NAME…           a loop that waits for events: idle below a communication frame
 ///     moves NAME…              moves data or computes: work, also below a waiting frame

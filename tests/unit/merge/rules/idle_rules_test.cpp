@@ -62,7 +62,7 @@ TEST_CASE("what waits by a user's rule, and is no call of MPI, waits though MPI'
   CHECK_FALSE(rules.procedure("pthread_cond_wait").unmarked);
 }
 
-TEST_CASE("names of added rules that fit nothing are told") {
+TEST_CASE("names in added rules that match nothing are listed") {
   IdleRules rules = IdleRules::built_in();
   const std::vector<std::string> names = {
       "", "main", "__libc_read", "mpi_recv_", "ns::my_spin(int)", "/usr/lib/libfabric.so.1"};
