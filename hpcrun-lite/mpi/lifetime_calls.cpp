@@ -65,6 +65,7 @@ int finalize(FinalizeCall& real) {
   const TracedLifetime trace;
   const PublishedFinalize published;
   CulpritPath path{};
+  culprit_rt_leave_world();
   culprit_rt_end_stretches(culprit::mpi::monotonic_time(), &path);
   culprit::mpi::leave_world();
   mark.change(CallMark::work);

@@ -151,6 +151,8 @@ __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 /// Rank 0, in MPI_Finalize: prints the summary line of the whole run of `ranks` ranks.
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
+/// In MPI_Finalize: a process that ends before it was called leaves the others alone.
+__attribute__((visibility("default"))) void culprit_rt_leave_world();
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);
 /// Adds a waiting call of the calling thread that was entered and left at these times (CLOCK_MONOTONIC) to

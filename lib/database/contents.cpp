@@ -87,7 +87,8 @@ LocationEntry Locations::operator[](std::size_t location) const {
                       .host = {},
                       .start_ns = load<std::uint64_t>(bytes, 24),
                       .end_ns = load<std::uint64_t>(bytes, 32),
-                      .cut_short = load<std::uint8_t>(bytes, 40) != 0};
+                      .cut_short = load<std::uint8_t>(bytes, 40) == format::kCutShort,
+                      .left = load<std::uint8_t>(bytes, 40) == format::kLeft};
   const auto host = load<std::uint32_t>(bytes, 12);
   if (host >= hosts_->size()) bytes_.fail("names a host that does not exist");
   if (entry.role >= roles_) bytes_.fail("names a role that does not exist");

@@ -83,7 +83,7 @@ struct LocationEntry {
   std::uint64_t pid = 0;
   std::string_view host;
   std::uint64_t start_ns = 0, end_ns = 0;
-  bool cut_short = false;
+  bool cut_short = false, left = false;
 };
 
 class Locations {

@@ -171,6 +171,7 @@ struct Location {
   std::string host;
   std::uint64_t start_ns = 0, end_ns = 0;
   bool cut_short = false;
+  bool left = false;  ///< one of several ranks, which ended without MPI_Finalize
 };
 
 struct Role {

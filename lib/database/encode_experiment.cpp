@@ -240,7 +240,7 @@ void encode_location(const Location& location, const std::vector<std::string>& h
   into.put(location.pid);
   into.put(location.start_ns);
   into.put(location.end_ns);
-  into.put<std::uint8_t>(location.cut_short ? 1 : 0);
+  into.put<std::uint8_t>(location.cut_short ? format::kCutShort : location.left ? format::kLeft : 0);
   into.pad(7);
 }
 

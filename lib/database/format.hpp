@@ -74,6 +74,8 @@ inline constexpr std::uint64_t kStringEndSize = 8;
 inline constexpr std::uint64_t kContextSize = 32;
 inline constexpr std::uint64_t kFlatSize = 28;
 inline constexpr std::uint64_t kLocationSize = 48;
+/// How the process of a location ended, where not in order.
+inline constexpr std::uint8_t kCutShort = 1, kLeft = 2;
 inline constexpr std::uint64_t kBlameSize = 32;
 inline constexpr std::uint64_t kWaitSize = 40;
 inline constexpr std::uint64_t kDirectWaitSize = 8;

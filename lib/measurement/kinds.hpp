@@ -134,11 +134,13 @@ enum class EndReason : std::uint8_t {
   exec,         ///< replaced by another program
   abort,        ///< MPI_Abort or abort()
   signal,       ///< a deadly signal that could be caught
+  left,         ///< as exit or quick_exit, of one of several ranks, between MPI_Init and MPI_Finalize
 };
 
-/// Whether a process that ended so did what it was to do; any other was cut short.
+/// Whether a process that ended so came to an end of its own; any other was cut short.
 constexpr bool orderly(EndReason end) {
-  return end == EndReason::exit || end == EndReason::quick_exit || end == EndReason::exec;
+  return end == EndReason::exit || end == EndReason::quick_exit || end == EndReason::exec ||
+         end == EndReason::left;
 }
 
 }  // namespace culprit::measurement

@@ -196,7 +196,7 @@ void note_shared(Measurement& measurement) {
 }
 
 EndReason end_reason(std::uint64_t value) {
-  constexpr auto last = static_cast<std::uint64_t>(EndReason::signal);
+  constexpr auto last = static_cast<std::uint64_t>(EndReason::left);
   return value <= last ? static_cast<EndReason>(value) : EndReason::running;
 }
 

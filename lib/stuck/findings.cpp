@@ -55,18 +55,42 @@ std::vector<std::int32_t> aborted_ranks(const Picture& now) {
   return ranks;
 }
 
+/// Who ended a job that is over by going: launchers then kill the others. Where all went, none was harmed.
+std::vector<std::int32_t> ranks_that_left(const Picture& now) {
+  std::vector<std::int32_t> ranks;
+  bool others = false;
+  for (const Process& process : now.processes) {
+    if (!now.over || process.rank < 0) continue;
+    others = others || !process.left;
+    if (process.left) ranks.push_back(process.rank);
+  }
+  return others ? ranks : std::vector<std::int32_t>();
+}
+
+std::string verdict_on(const Findings& findings, const Situation& situation, const Picture& now) {
+  if (findings.stuck()) return "Stuck: " + verdict_of(findings.problems.front());
+  if (!findings.aborted.empty())
+    return "Aborted: " + ranks_in_words(findings.aborted) +
+           " ended the job (MPI_Abort, abort or an uncaught exception)";
+  if (!findings.left.empty())
+    return "Left: " + ranks_in_words(findings.left) +
+           " ended without MPI_Finalize (exit or return from main)";
+  return not_stuck(situation, now);
+}
+
 }  // namespace
 
 Findings find(const Picture& now, const Picture* before, const Options& options) {
   const Situation situation(now, before);
   Findings findings;
   findings.aborted = aborted_ranks(now);
-  const bool aborted = !findings.aborted.empty();
+  findings.left = ranks_that_left(now);
+  const bool ended = !findings.aborted.empty() || !findings.left.empty();
   find_thread_deadlocks(now, before, findings.problems);
-  if (!aborted) find_gone(situation, findings.problems);
+  if (!ended) find_gone(situation, findings.problems);
   find_mismatches(situation, findings.problems);
   find_deadlocks(situation, findings.problems);
-  if (!aborted) {
+  if (!ended) {
     find_missing(situation, findings.problems);
     find_without_partner(situation, findings.problems);
     find_waits_for_gone(situation, findings.problems);
@@ -74,13 +98,10 @@ Findings find(const Picture& now, const Picture* before, const Options& options)
   // Threads that hold each other make no calls either: that is reported already.
   const bool threads = std::ranges::any_of(
       findings.problems, [](const Problem& problem) { return problem.kind == ProblemKind::thread_deadlock; });
-  if (!threads && !aborted) find_unmoving(situation, before, options.patience_s, findings.problems);
+  if (!threads && !ended) find_unmoving(situation, before, options.patience_s, findings.problems);
   for (const Standing& each : situation.standing()) findings.waiting.push_back(each.row);
   findings.moving = situation.moving();
-  findings.verdict = findings.stuck() ? "Stuck: " + verdict_of(findings.problems.front())
-                     : aborted        ? "Aborted: " + ranks_in_words(findings.aborted) +
-                                     " ended the job (MPI_Abort, abort or an uncaught exception)"
-                               : not_stuck(situation, now);
+  findings.verdict = verdict_on(findings, situation, now);
   return findings;
 }
 

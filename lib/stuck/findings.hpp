@@ -13,10 +13,14 @@ struct Findings {
   std::vector<Problem> problems;  ///< what explains most first; none: it is not stuck
   std::vector<Waiting> waiting;   ///< by rank
   std::vector<Moving> moving;
-  std::vector<std::int32_t> aborted;  ///< ranks that ended the job; what that stopped is no problem
-  std::string verdict;                ///< a sentence
+  // Ranks that ended the job; what that stopped is no problem.
+  std::vector<std::int32_t> aborted;
+  std::vector<std::int32_t> left;  ///< without MPI_Finalize; empty where all did
+  std::string verdict;             ///< a sentence
 
   [[nodiscard]] bool stuck() const { return !problems.empty(); }
+  /// Whether the job came to its end by itself, in order.
+  [[nodiscard]] bool well() const { return !stuck() && aborted.empty() && left.empty(); }
 };
 
 struct Options {

@@ -181,6 +181,7 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   if (now > seen) process.silent_s = static_cast<double>(now - seen) / static_cast<double>(kSecond);
   process.life = life_of(measurement, heartbeat, process.silent_s, earlier);
   process.aborted = known.end == measurement::EndReason::abort;
+  process.left = known.end == measurement::EndReason::left;
   picture_.world_size = std::max(picture_.world_size, known.world_size);
   std::vector<cct::ModuleKey> modules;
   for (const measurement::Module& module : measurement.modules) modules.push_back(module.key);

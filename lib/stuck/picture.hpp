@@ -110,6 +110,7 @@ struct Process {
   std::int32_t rank = -1;  ///< -1: none
   Life life = Life::running;
   bool aborted = false;      ///< ended itself by MPI_Abort, abort() or an uncaught exception
+  bool left = false;         ///< ended itself without MPI_Finalize, in order but for that
   std::uint64_t now_ns = 0;  ///< on its clock: of the look, or of its last heartbeat
   double silent_s = 0;       ///< how long its last sign of life is ago
   bool publishes = true;     ///< the measurement says what it is in

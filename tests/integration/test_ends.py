@@ -274,5 +274,16 @@ class Abort(harness.UnderBothMpis, harness.Workspace):
         self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
 
 
+class Left(harness.UnderBothMpis, harness.Workspace):
+    def check(self, mpi):
+        directory = self.here / "run"
+        harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / f"dies.{mpi}", "EXIT"], expect=None)
+        stuck = harness.run([harness.VIEWER, directory, "stuck"]).stdout
+        self.assertTrue(stuck.startswith("Left: rank 2 ended without MPI_Finalize (exit or return from main).\n"), stuck)
+        harness.run([harness.PROF_MPI, directory], expect=3)  # the launcher killed the others
+        report = " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
+        self.assertIn("Rank 2 had ended without MPI_Finalize", report)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -119,7 +119,7 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
   } else {
     gain = "It is all of the only rank's time.";
   }
-  return "The critical path is " + time(length) + " long, from MPI_Init to MPI_Finalize; " +
+  return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain +
          (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{});
 }

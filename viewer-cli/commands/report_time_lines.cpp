@@ -5,6 +5,7 @@
 #include "commands/variation.hpp"
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/prose.hpp"
@@ -110,7 +111,7 @@ class TimeLines {
            of_procedure(variation) + " took far longer than " + (one ? "its" : "their") + " median of " +
            (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
                                                : out_.time(seconds_of(variation.median_ns))) +
-           " outside MPI, " + (one ? "on " : "the longest on ") +
+           " outside MPI" + slow_ranks_phrase(variation) + ", " + (one ? "on " : "the longest on ") +
            out_.link(keep("rank " + std::to_string(first.rank)) + ", " +
                          keep(name_segment(experiment_, variation, first.rank, first.segment)),
                      {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +

@@ -197,7 +197,7 @@ void complain_of(const stuck::Job& job) {
 
 std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
   if (picture.over && findings.stuck()) return findings.verdict + ", when the job ended.";
-  if (!picture.over || !findings.aborted.empty()) return findings.verdict + '.';
+  if (!picture.over || !findings.well()) return findings.verdict + '.';
   const bool killed = std::ranges::any_of(
       picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
   return std::string("The job ") + (killed ? "was killed" : "has ended") + "; until then no rank was stuck.";
@@ -213,7 +213,7 @@ void write_problems(std::ostream& out, const Screen& screen, const stuck::Findin
 void write_stuck(std::ostream& out, const Screen& screen, const stuck::Picture& picture,
                  const stuck::Findings& findings) {
   const std::string verdict = wrap(sentence_of(picture, findings), screen.width);
-  const bool well = !findings.stuck() && findings.aborted.empty();
+  const bool well = findings.well();
   out << (well ? screen.good(verdict) : screen.warning(verdict)) << '\n';
   if (findings.stuck()) {
     out << '\n';
@@ -293,7 +293,7 @@ void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::stri
   }
   if (!looks.now.over) return;
   const stuck::Findings findings = find(looks, {});
-  if (!findings.stuck() && findings.aborted.empty()) return;
+  if (findings.well()) return;
   print::TextStream text(out, screen.colour);
   text << screen.warning(wrap(sentence_of(looks.now, findings), screen.width)) << '\n';
   write_problems(text, screen, findings);

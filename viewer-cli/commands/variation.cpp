@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -36,14 +37,15 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
   out << "\nFar longer than the median ("
       << counted(variation.outliers.size(), segment_name(experiment, variation)) << "):\n";
   const RowWriter rows(out, screen, experiment, variation.outliers.front().sos_ns);
-  const std::size_t shown = std::min(kOutliersShown, variation.outliers.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Variation::Outlier& one = variation.outliers[i];
+  const std::vector<LongSegments> all = long_segments(variation);
+  const std::size_t shown = std::min(kOutliersShown, all.size());
+  for (const LongSegments& each : std::span(all).first(shown)) {
+    const Variation::Outlier& one = *each.longest;
     rows.row(one.sos_ns, screen.bold("rank " + std::to_string(one.rank)) + ", " +
-                             name_segment(experiment, variation, one.rank, one.segment));
+                             long_segments_phrase(experiment, variation, each));
     if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
-  rows.rest(variation.outliers.size(), shown);
+  rows.rest(all.size(), shown);
 }
 
 Table outliers_table(const Variation& variation) {
@@ -86,6 +88,14 @@ std::string thread_waits_phrase(const database::TimeMap& map, bool unicode) {
 }
 
 }  // namespace
+
+std::string long_segments_phrase(const database::Contents& experiment, const Variation& variation,
+                                 const LongSegments& segments) {
+  std::string name = name_segment(experiment, variation, segments.longest->rank, segments.longest->segment);
+  if (segments.count == 1) return name;
+  return grouped(static_cast<double>(segments.count)) + " of " +
+         counted(segments.of, segment_name(experiment, variation)) + ", the longest " + name;
+}
 
 const Variation& variation_of(const database::Contents& experiment, std::uint32_t finer) {
   static const Variation nothing;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/segment_metrics.hpp"
 #include "text/call_path_text.hpp"
 #include "text/frame_json.hpp"
@@ -40,6 +41,10 @@ std::string name_segments(const database::Contents& experiment, const database::
 /// s)`.
 std::string name_segment(const database::Contents& experiment, const database::Variation& variation,
                          std::int32_t rank, std::uint32_t segment);
+
+/// `iteration 38`, or of a rank `392 of 400 iterations, the longest iteration 17`.
+std::string long_segments_phrase(const database::Contents& experiment, const database::Variation& variation,
+                                 const LongSegments& segments);
 
 /// What else was counted in the segments: a table, after their times. Nothing where nothing was.
 void write_metrics_of_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,

@@ -48,8 +48,21 @@ std::string reason(const views::Figures& figures, std::uint32_t role) {
 
 }  // namespace
 
+std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment) {
+  std::vector<std::uint32_t> left;
+  bool others = false;
+  for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
+    const database::LocationEntry location = experiment.locations[i];
+    if (location.rank < 0 || location.thread != 0) continue;
+    others = others || !location.left;
+    if (location.left) left.push_back(i);
+  }
+  return others ? left : std::vector<std::uint32_t>();
+}
+
 std::optional<FirstEnded> first_ended(const database::Contents& experiment) {
   constexpr std::uint64_t kAtOnce = 100'000'000;
+  constexpr std::uint64_t kUnknown = 1'000'000'000;  // of one that was killed, the last second may be missing
   if (experiment.quality.cut_short == 0) return std::nullopt;
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
   FirstEnded found;
@@ -60,7 +73,9 @@ std::optional<FirstEnded> first_ended(const database::Contents& experiment) {
     first = std::min(first, location.end_ns);
     last = std::max(last, location.end_ns);
   }
-  if (last < first || last - first < kAtOnce) return std::nullopt;
+  if (last < first || experiment.locations.size() == 0) return std::nullopt;
+  if (last - first < (experiment.locations[found.location].cut_short ? kUnknown : kAtOnce))
+    return std::nullopt;
   found.ns = last - first;
   return found;
 }

@@ -6,11 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 // What may be concluded of ranks and threads that wait for each other, from as much of the run as was
 // measured. A run may have no MPI ranks, or one; of several, some may have been measured alone (hpcrun-lite
 // --ranks).
 namespace culprit::viewer {
+
+/// Ranks that ended without MPI_Finalize; none where all did: launchers then have none left to kill.
+std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment);
 
 /// Of a run that was cut short: the rank that ended first, and how long before the last.
 struct FirstEnded {

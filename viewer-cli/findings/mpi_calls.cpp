@@ -221,8 +221,9 @@ class Patterns {
     const std::string takes =
         " take " + share(cost_s) + " of the time" + (late_known() ? " with what receives them" : "");
     if (size < kSmall && sent >= kMany)
-      return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") + ", up to " +
-             share(cost_s * (1 - 1 / kTogether)) + " would be saved.";
+      return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") +
+             ", where none needs an answer first, up to " + share(cost_s * (1 - 1 / kTogether)) +
+             " would be saved.";
     if (size >= kLarge) return what + takes + ": what counts is how fast the network moves bytes.";
     return {};
   }

@@ -211,9 +211,12 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
 std::string more_work_phrase(const SuspectFacts& facts) {
   if (facts.moves_data) return "moves data for longer on";
   if (facts.in_mpi) return "spends more time in MPI calls on";
-  if (facts.only_here) return "works only on";
+  constexpr double kAsleep = 0.1;  // it sleeps, reads or writes rather than works
+  const bool asleep = facts.excess_cpu_share.value_or(1) < kAsleep;
+  if (facts.only_here) return asleep ? "takes time only on" : "works only on";
   const std::optional<double>& more_work = facts.more_work;
   if (!more_work) return "more work on";
+  if (asleep) return "takes longer on";
   constexpr double kNotable = 0.005;  // with processors lacking, work is CPU time
   if (*more_work < kNotable) return "takes longer on";
   constexpr double kTwice = 1;

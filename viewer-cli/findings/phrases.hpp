@@ -38,7 +38,7 @@ inline constexpr const char* kBlameSharesWithoutStartUp =
 
 /// `41 % more work on`, `3.2 times the others' work on`, `works almost only on`, `works only on`, `spends
 /// more time in MPI calls on`, `moves data for longer on`: how much more a suspect's threads work than the
-/// others.
+/// others. Of what hardly uses a processor: `takes longer on`, `takes time only on`.
 std::string more_work_phrase(const SuspectFacts& facts);
 
 /// Whether all of these are main threads of ranks, so that a rank's number names one.

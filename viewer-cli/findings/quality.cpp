@@ -235,6 +235,9 @@ namespace {
 
 /// The others waited for the rank that was killed first until they were, too: no wait of theirs ends.
 std::string first_killed_text(const database::Contents& experiment) {
+  if (const std::vector<std::uint32_t> left = ranks_that_left(experiment); !left.empty())
+    return ' ' + capitalized(threads_phrase(experiment, left)) +
+           " had ended without MPI_Finalize (exit or return from main): launchers then kill the others.";
   const std::optional<FirstEnded> first = first_ended(experiment);
   if (!first) return {};
   return ' ' + capitalized(threads_phrase(experiment, std::array{first->location})) + " ended first, " +

@@ -153,6 +153,8 @@ __attribute__((destructor)) void finish_process() {
 
 void end_process(measurement::EndReason reason) {
   if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
+  const bool exits = reason == measurement::EndReason::exit || reason == measurement::EndReason::quick_exit;
+  if (exits && process.in_mpi.load(std::memory_order_relaxed)) reason = measurement::EndReason::left;
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   unpark();
   const bool stopped = stop_recording();
@@ -241,6 +243,7 @@ void after_fork_in_child() {
   process.pid = process_id();
   mark_memory();
   process.launched = false;
+  process.in_mpi.store(false, std::memory_order_relaxed);
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.stopped.store(false, std::memory_order_relaxed);

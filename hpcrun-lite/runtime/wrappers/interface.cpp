@@ -52,6 +52,7 @@ void culprit_rt_own_library(const void* address) {
 
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
+  process.in_mpi.store(ranks > 1, std::memory_order_relaxed);
   const bool all_registered = all_ranks_registered(ranks);
   closing_rank(rank, all_registered || ranks == 1 ? ranks : 0);  // where not, nobody sums the ranks' totals
   const bool delayed = control.delayed.load(std::memory_order_relaxed);  // who knows which ranks will start?
@@ -86,6 +87,10 @@ CulpritTotals culprit_rt_totals() {
 
 void culprit_rt_close_world(const CulpritTotals* totals) {
   if (process.active) close_run(*totals);
+}
+
+void culprit_rt_leave_world() {
+  process.in_mpi.store(false, std::memory_order_relaxed);
 }
 
 // What the MPI wrappers count where there is no trace.

@@ -233,7 +233,8 @@ database::EachLocation describe_locations(const ProcessTable& processes, const R
                .host = process.launch->host,
                .start_ns = thread.start_ns,
                .end_ns = thread.end_ns,
-               .cut_short = process.cut_short()});
+               .cut_short = process.cut_short(),
+               .left = process.end == measurement::EndReason::left});
       }
     }
   };

@@ -301,6 +301,25 @@ TEST_CASE("a job that a rank aborted is not stuck, but for a deadlock before") {
   CHECK(find(picture, nullptr, {}).verdict == "Stuck: rank 2 does not move");
 }
 
+TEST_CASE("a rank that left without MPI_Finalize ended the job, unless all did") {
+  Picture picture = job(3);
+  picture.over = true;
+  picture.processes[0].life = picture.processes[1].life = Life::died;  // launchers kill the others
+  picture.processes[2].life = Life::ended;
+  picture.processes[2].left = true;
+  collective(picture, 0, "MPI_Barrier");
+  Findings found = find(picture, nullptr, {});
+  CHECK(found.problems.empty());
+  CHECK(found.left == List{2});
+  CHECK_FALSE(found.well());
+  CHECK(found.verdict == "Left: rank 2 ended without MPI_Finalize (exit or return from main)");
+  for (Process& process : picture.processes) process.left = true;
+  CHECK(find(picture, nullptr, {}).left.empty());
+  picture.over = false;
+  for (const std::int32_t rank : {0, 1}) picture.processes[static_cast<std::size_t>(rank)].left = false;
+  CHECK(find(picture, nullptr, {}).left.empty());
+}
+
 TEST_CASE("a long chain is judged in one pass") {
   constexpr std::int32_t kRanks = 50'000;
   Picture picture = job(kRanks);

@@ -1,4 +1,5 @@
 #include "findings/coverage.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
@@ -64,8 +65,10 @@ class StartPage {
     page_.say(findings_.verdict.text, width_, 0, Tone::strong);
     page_.say("", width_);
     for (const std::string& phrase :
-         machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode()))
+         machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode())) {
       page_.say(phrase, width_, 0, Tone::warning);
+      page_.say("", width_);
+    }
     std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
                        keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) +
                        " over all threads)";
@@ -209,8 +212,9 @@ class StartPage {
     if (levels.empty() || levels.front().outliers.empty()) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
     const std::size_t number = levels.front().outliers.size();
-    link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median, " +
-             (number > 1 ? "the longest " : "") + "on rank " + std::to_string(first.rank),
+    link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median" +
+             slow_ranks_phrase(levels.front()) + ", " + (number > 1 ? "the longest " : "") + "on rank " +
+             std::to_string(first.rank),
          time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 

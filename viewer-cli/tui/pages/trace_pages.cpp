@@ -104,9 +104,10 @@ Page variation_page(const Workspace& workspace, int width) {
     add_heading(page, what, "median " + ns_text(workspace, variation.median_ns), width);
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,
                        workspace.unicode()));
-    for (const database::Variation::Outlier& one : variation.outliers) {
+    for (const LongSegments& each : long_segments(variation)) {
+      const database::Variation::Outlier& one = *each.longest;
       page.add(link_line("rank " + std::to_string(one.rank) + ", " +
-                             name_segment(workspace.experiment(), variation, one.rank, one.segment),
+                             long_segments_phrase(workspace.experiment(), variation, each),
                          ns_text(workspace, one.sos_ns),
                          {Target::Kind::time, 0, {}, one.rank, one.segment, level, {}}, width, 0,
                          workspace.unicode()));

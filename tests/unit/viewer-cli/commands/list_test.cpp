@@ -251,6 +251,12 @@ TEST_CASE("how much more some ranks work has no figure where the others have a s
   SuspectFacts polls;
   polls.in_mpi = polls.only_here = true;
   CHECK(more_work_phrase(polls) == "spends more time in MPI calls on");
+  SuspectFacts sleeps;
+  sleeps.more_work = 2;
+  sleeps.excess_cpu_share = 0.02;
+  CHECK(more_work_phrase(sleeps) == "takes longer on");
+  sleeps.only_here = true;
+  CHECK(more_work_phrase(sleeps) == "takes time only on");
 }
 
 TEST_CASE("whose time it is, is said in few words") {

@@ -2,6 +2,9 @@
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -61,6 +64,32 @@ TEST_CASE("Of a job whose ranks were killed, who ended first is said") {
   for (char& c : text) c = c == '\n' ? ' ' : c;
   INFO(text);
   CHECK(text.find("Rank 2 ended first, 3.00 s before the last") != std::string::npos);
+}
+
+TEST_CASE("Who ended first is not said where their last second may be missing, who left is") {
+  SolverSample solver;
+  database::Experiment& experiment = solver.sample.build();
+  experiment.quality.cut_short = 8;
+  for (database::Location& location : experiment.locations) {
+    location.end_ns = (location.rank == 2 ? 9'200 : 10'000) * kMs;
+    location.cut_short = true;
+  }
+  const auto text = [&solver] {
+    std::string all = run(solver.sample, {});
+    std::ranges::replace(all, '\n', ' ');
+    return all;
+  };
+  CHECK_THAT(text(), !Catch::Contains("ended first"));
+  for (database::Location& location : solver.sample.build().locations) {
+    location.cut_short = location.rank != 2;
+    location.left = location.rank == 2;
+  }
+  CHECK_THAT(text(), Catch::Contains("Rank 2 had ended without MPI_Finalize (exit or return from main)"));
+  for (database::Location& location : solver.sample.build().locations) {
+    location.cut_short = false;
+    location.left = true;
+  }
+  CHECK_THAT(text(), !Catch::Contains("MPI_Finalize"));
 }
 
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {

@@ -161,8 +161,9 @@ TEST_CASE("causes: where none costs half, the code that has most of them in comm
 TEST_CASE("critical-path: its length, what of it is more than on an average rank, and whose") {
   const TracedSample traced;
   CHECK(run(traced.sample, {"critical-path"}) ==
-        R"(The critical path is 990 s long, from MPI_Init to MPI_Finalize; 11.1 % of it in MPI calls. 150 s
-(15.2 %) are above the average of all ranks; balancing all code would save 120 s at most.
+        R"(The critical path is 990 s long, from the end of MPI_Init to the last call of MPI_Finalize; 11.1 %
+of it in MPI calls. 150 s (15.2 %) are above the average of all ranks; balancing all code would save
+120 s at most.
 
 700.0 s  70.7 %, 150 s above average, on rank 3 71 %, rank 7 29 %
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
@@ -373,6 +374,30 @@ TEST_CASE("report: iterations that are no part of the run's time are worth no se
              Catch::Contains("1 iteration took far longer than its median"));
   traced.sample.build().trace.variations.front().outliers.front().sos_ns = 185 * kSecond;
   CHECK_THAT(flowing(run(traced.sample, {"report"})), !Catch::Contains("far longer than"));
+}
+
+TEST_CASE(
+    "variation: a rank that takes longer in most of its iterations is one row, single ones are listed") {
+  TracedSample traced;
+  database::Experiment& experiment = traced.sample.build();
+  experiment.run.duration_ns = 1000 * kSecond;
+  database::Variation& variation = experiment.trace.variations.front();
+  variation.outliers = {{3, 2, 420 * kSecond, traced.spmv},
+                        {3, 0, 410 * kSecond, traced.spmv},
+                        {5, 1, 400 * kSecond, database::kNone},
+                        {3, 1, 390 * kSecond, traced.spmv}};
+  const std::string text = run(traced.sample, {"variation"});
+  CHECK_THAT(text, Catch::EndsWith(R"(Far longer than the median (4 iterations):
+420.0 s  rank 3, 3 of 4 iterations, the longest iteration 2
+    mostly in main › cg_iterate › loop at solver.c:412 › spmv
+400.0 s  rank 5, iteration 1
+)"));
+  CHECK_THAT(
+      flowing(run(traced.sample, {"report"})),
+      Catch::Contains("4 iterations took far longer than their median of 180 s outside MPI (3 of them on "
+                      "rank 3, in most of its own), the longest on rank 3, iteration 2: 420 s."));
+  traced.sample.build().trace.variations.front().rows[3].sos_ns.resize(6, 180 * kSecond);  // half is not most
+  CHECK_THAT(run(traced.sample, {"variation"}), Catch::Contains("390.0 s  rank 3, iteration 1\n"));
 }
 
 TEST_CASE("variation: a loop without a line has its article") {

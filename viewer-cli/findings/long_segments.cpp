@@ -1,0 +1,52 @@
+#include "findings/long_segments.hpp"
+
+#include "text/prose.hpp"
+#include "text/quantity.hpp"
+
+#include <map>
+#include <set>
+
+namespace culprit::viewer {
+
+using database::Variation;
+
+namespace {
+
+constexpr std::size_t kFew = 3;  // fewer are listed one by one
+
+}  // namespace
+
+std::vector<LongSegments> long_segments(const Variation& variation) {
+  std::map<std::int32_t, std::size_t> all, longer;  // by rank
+  for (const Variation::Row& row : variation.rows) all[row.rank] += row.sos_ns.size();
+  for (const Variation::Outlier& one : variation.outliers) ++longer[one.rank];
+  std::set<std::int32_t> listed;
+  std::vector<LongSegments> found;
+  for (const Variation::Outlier& one : variation.outliers) {
+    const std::size_t count = longer[one.rank], of = all[one.rank];
+    if (count < kFew || 2 * count <= of) {
+      found.push_back({.longest = &one});
+    } else if (listed.insert(one.rank).second) {
+      found.push_back({&one, count, of});
+    }
+  }
+  return found;
+}
+
+std::string slow_ranks_phrase(const Variation& variation) {
+  std::size_t segments = 0, ranks = 0;
+  std::int32_t rank = -1;
+  for (const LongSegments& one : long_segments(variation)) {
+    if (one.count == 1) continue;
+    segments += one.count;
+    rank = one.longest->rank;
+    ++ranks;
+  }
+  if (ranks == 0) return "";
+  return " (" + (segments == variation.outliers.size() ? "all" : grouped(static_cast<double>(segments))) +
+         " of them on " +
+         (ranks == 1 ? keep("rank " + std::to_string(rank)) + ", in most of its own)"
+                     : keep(counted(ranks, "rank")) + ", in most of their own)");
+}
+
+}  // namespace culprit::viewer
