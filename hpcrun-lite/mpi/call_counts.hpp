@@ -132,35 +132,9 @@ void add_moved(CulpritCallCount& count, const CollectiveStart<Sent, Received>& f
   add_collective(count, facts);
 }
 
-/// What stands for the call path of a call whose node in the tree is not known: where it returns to, how deep
-/// the stack is, and which function it is, as a loader's stub or an interpreter calls several from one place.
-inline std::uint64_t key_of_place(const void* site, const void* stack, const void* function) {
-  const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-  return (number(site) ^ number(function) << 20) * 0x9e3779b97f4a7c15U ^ number(stack);
-}
-
 /// The key of a call path that was found.
 inline std::uint64_t key_of_path(const CulpritPath& path) {
   return std::uint64_t{path.tree} << 32 | path.node;
-}
-
-/// The slot of the calls with this key, which is not 0.
-inline CulpritCallCount& slot_of(CulpritCallTable& table, std::uint64_t key) {
-  std::size_t at = key * 0x9e3779b97f4a7c15U >> 52;
-  static_assert(CulpritCallTable::kSlots == std::size_t{1} << 12);
-  for (std::size_t probe = 0; probe < CulpritCallTable::kProbes; ++probe) {
-    CulpritCallCount& slot = table.slots[(at + probe) % CulpritCallTable::kSlots];
-    if (slot.key == key) [[likely]]
-      return slot;
-    if (slot.key != 0) continue;
-    slot.key = key;
-    slot.smallest = ~std::uint64_t{0};
-    return slot;
-  }
-  CulpritCallCount& others = table.slots[CulpritCallTable::kSlots];
-  if (others.key == 0) others.smallest = ~std::uint64_t{0};
-  others.key = ~std::uint64_t{0};
-  return others;
 }
 
 }  // namespace culprit::mpi

@@ -11,6 +11,7 @@
 #include "mpi/traced_call.hpp"
 #include "mpi/transfers.hpp"
 #include "runtime/state/call_mark.hpp"
+#include "runtime/state/call_slots.hpp"
 
 #include <type_traits>
 
@@ -25,6 +26,12 @@ inline __thread PollHistory poll_history __attribute__((tls_model("initial-exec"
 template <typename Facts>
 concept ReadsMessageStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange>;
 
+/// Calls that read and write files, or set that up.
+template <typename Facts>
+concept UsesFile =
+    IsOneOf<Facts, FileOpening, FileClosing, CollectiveFileCall, FileTransfer, FileTransferStart,
+            CollectiveFileTransfer, CollectiveFileTransferStart, SplitFileTransfer, SplitFileTransferEnd>;
+
 /// What happens at the enter and at the exit of an MPI call, chosen by the facts about it at compile time:
 /// constructed, then begin() in the wrapper itself, a CallMark of its kind, enter(), the real call, exit().
 template <typename Facts>
@@ -38,7 +45,7 @@ class ObservedCall {
     if (OneSided<Facts> || calls_are_followed.load(std::memory_order_relaxed) || is_stretch())
       occurrence_.begin(unwind::registers_here(), __builtin_return_address(0));
     if (is_counted())
-      counted_as_ = key_of_place(__builtin_return_address(0), __builtin_dwarf_cfa(), function);
+      counted_as_ = runtime::key_of_place(__builtin_return_address(0), __builtin_dwarf_cfa(), function);
   }
 
   /// A poll after a failed one is taken for waiting until enter() knows better: what enter() itself costs
@@ -57,6 +64,7 @@ class ObservedCall {
       if (!spinning) mark.change(CallMark::work);
     }
     if (!mark.outermost()) return;
+    if constexpr (UsesFile<Facts>) culprit_rt_thread.in_file_call = true;
     if constexpr (std::is_same_v<Facts, CommunicatorRelease>)
       handle_generation.fetch_add(1, std::memory_order_relaxed);
     if constexpr (ReadsMessageStatus<Facts>) {
@@ -97,6 +105,7 @@ class ObservedCall {
   /// outermost one.
   void exit(const CallMark& mark, int result, std::uint32_t call) {
     if (!mark.outermost()) return;
+    if constexpr (UsesFile<Facts>) culprit_rt_thread.in_file_call = false;
     bool successful = true;
     if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
     trace_.leave(successful);
@@ -154,7 +163,8 @@ class ObservedCall {
   CulpritCallCount* counted_at() {
     if (culprit_rt_thread.calls == nullptr) return nullptr;
     const CulpritPath& path = *occurrence_.path();
-    return &slot_of(*culprit_rt_thread.calls, path.tree != 0 ? key_of_path(path) : counted_as_);
+    return &runtime::slot_of(culprit_rt_thread.calls->slots,
+                             path.tree != 0 ? key_of_path(path) : counted_as_);
   }
 
   /// A call that waits, of a thread whose stretches are followed at present (docs/algorithms.md 5.7).

@@ -14,7 +14,8 @@ inline constexpr unsigned long kCulpritRunId = 64;
 
 extern "C" {
 
-/// MPI calls of a thread at one call path since they were last handed over to its tree.
+/// MPI calls, or calls that read and write, of a thread at one call path since they were last handed over to
+/// its tree.
 struct CulpritCallCount {
   std::uint64_t key;         ///< of where they return to and of how deep the stack is; 0: a free slot
   std::uint32_t tree, node;  ///< as in CulpritPath
@@ -41,8 +42,12 @@ struct CulpritCallTable {
   static constexpr std::size_t kSlots = 4096;
   static constexpr std::size_t kPartners = 256;
   static constexpr std::size_t kProbes = 8;  ///< slots that one key may have
+  static constexpr std::size_t kIoSlots = 256;
   CulpritCallCount slots[kSlots + 1];
   CulpritPartnerCount partners[kPartners];
+  CulpritCallCount io[kIoSlots + 1];  ///< of the C library's: `sent` is written, `received` read
+  bool has_io;                        ///< there was some
+  bool changes_io;                    ///< just now: not for a signal handler that reads or writes, too
 };
 
 /// What one thread's wrappers and its signal handler share.
@@ -62,6 +67,7 @@ struct CulpritThread {
   CulpritCallTable* calls;  ///< null where the thread is not sampled
   culprit::measurement::calls::Call* published;      ///< where the thread's MPI calls are; null: nowhere yet
   culprit::measurement::calls::LockWait* lock_wait;  ///< where its present wait for a lock is; null: nowhere
+  bool in_file_call;                                 ///< the marked call is one of MPI_File_*
 };
 
 /// Sums for the summary line; all of them add up over ranks.

@@ -70,8 +70,9 @@ enum class EpochKind : std::uint8_t {
   lock_wait_caused,  ///< by who gave a lock back at the node
   thread_total,      ///< of the root: what the thread counted; `size_class` is a ThreadTotal
   polls_in_vain,     ///< MPI_Test and its like at the node that found nothing: how many
+  bytes_moved,       ///< what calls of the C library at the node read and wrote
 };
-inline constexpr int kEpochKinds = 39;
+inline constexpr int kEpochKinds = 40;
 
 /// What threads count exactly of idleness, and of waits for locks, in ns.
 enum class ThreadTotal : std::uint8_t {

@@ -48,7 +48,7 @@ inline constexpr std::size_t kCausedAccumulators = kEpochSlots / 4 * 3;
 inline constexpr std::size_t kCausedAtRoot = 2 + 7;  // kinds, and kThreadTotals
 /// No thread has more records of all of these.
 inline constexpr std::size_t kEpochRecords = kEpochAccumulators + kCoarseAccumulators + kEpochStamps +
-                                             kStretchAccumulators + kCallAccumulators + 2 +
+                                             kStretchAccumulators + kCallAccumulators + 3 +
                                              kCausedAccumulators + kCausedAtRoot;
 inline constexpr std::size_t kMaxModules = 4096;
 /// Ranks of a run: more than the largest machines have cores. What is kept by rank is bounded by it.

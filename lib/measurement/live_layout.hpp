@@ -226,7 +226,8 @@ static_assert(sizeof(Node) == kUnit);
 /// gap, window is the longest, order the bits of a double, the sum of their squares in ns²; of
 /// stretch_samples, order is the sum of the squares of their weights. Of call_count, count is the calls,
 /// window the messages, total_ns and least_ns bytes sent and received, order the messages' bytes, size_class
-/// and peers those of the smallest and of the largest message.
+/// and peers those of the smallest and of the largest message. Of bytes_moved, total_ns is what was written,
+/// least_ns what was read.
 struct EpochRecord {
   std::uint32_t next;
   std::uint32_t node;

@@ -167,6 +167,16 @@ void ThreadTree::count_polls_in_vain(NodeIndex node, std::uint64_t polls) noexce
                 [&](layout::EpochRecord& record) { add(record.count, polls); });
 }
 
+void ThreadTree::count_bytes(NodeIndex node, std::uint64_t calls, std::uint64_t read,
+                             std::uint64_t written) noexcept {
+  count_call_of(node, {.kind = EpochKind::bytes_moved}, kCallAccumulators + 3,
+                [&](layout::EpochRecord& record) {
+                  add(record.count, calls);
+                  add(record.total_ns, written);
+                  add(record.least_ns, read);
+                });
+}
+
 void ThreadTree::add_trace_cost(std::uint64_t ns) noexcept {
   count_in(calls_, root(), {.kind = EpochKind::trace_cost, .time_ns = ns}, kCallAccumulators,
            [&](layout::EpochRecord& record) { add_to(record, ns); });

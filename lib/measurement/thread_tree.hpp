@@ -157,6 +157,8 @@ class alignas(4096) ThreadTree {
                      std::uint64_t messages, std::uint64_t bytes) noexcept;
   /// Adds to what recording calls for time lines took. Not while the handler may run in this thread.
   void add_trace_cost(std::uint64_t ns) noexcept;
+  /// Adds to what `calls` of the C library at the node read and wrote, at the root where there is no room.
+  void count_bytes(NodeIndex node, std::uint64_t calls, std::uint64_t read, std::uint64_t written) noexcept;
   /// Adds to the accumulator of polls in vain at the node, or where there is no room at the root.
   void count_polls_in_vain(NodeIndex node, std::uint64_t polls) noexcept;
   /// [handler] Adds to what the code at the node made other threads wait (idleness_caused, lock_wait_caused);

@@ -254,6 +254,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   shape.columns.traced = traced.findings.values.names;
   if (shape.columns.traced.empty() && found.counts_calls) shape.columns.traced = call_metrics();
   shape.columns.polled = found.counts_polls;
+  shape.columns.with_bytes = found.counts_bytes && shape.columns.with_io;
   const Plan plan(shape, found.valued, traced.findings.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(),
                                   &traced.findings.values);

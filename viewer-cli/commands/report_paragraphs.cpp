@@ -169,7 +169,15 @@ class Report {
         text += ", on " + std::string(database::file_of_region(file.name));
       }
     }
-    out_.say(text + '.');
+    out_.say(text + '.' + moved(*io));
+  }
+
+  /// ` It writes 3.42 GB there.`
+  [[nodiscard]] static std::string moved(const InputAndOutput& io) {
+    std::vector<std::string> parts;
+    if (io.read > 0) parts.push_back("reads " + keep(bytes(io.read)));
+    if (io.written > 0) parts.push_back("writes " + keep(bytes(io.written)));
+    return parts.empty() ? "" : " It " + enumerate(parts) + (io.where != 0 ? " there." : ".");
   }
 
   /// `fsync at checkpoint.py:12 in save`, `write from save at a.c:3`.

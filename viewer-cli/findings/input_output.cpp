@@ -46,6 +46,8 @@ class Search {
         found.there_s = seconds(at);
       }
     }
+    found.read = bytes("bytes-read", found.where);
+    found.written = bytes("bytes-written", found.where);
     return found;
   }
 
@@ -77,11 +79,16 @@ class Search {
     return time && cpu && sum(metric_) >= kAlways * sum(*time) && sum(*cpu) < kHardlyRuns * sum(*time);
   }
 
-  [[nodiscard]] double seconds(ContextId context) const {
+  [[nodiscard]] double sum(std::uint32_t metric, ContextId context) const {
     double sum = 0;
     for (const std::uint32_t role : roles_)
-      sum += static_cast<double>(figures_.context(role, metric_, context, true).sum) / 1e9;
+      sum += static_cast<double>(figures_.context(role, metric, context, true).sum);
     return sum;
+  }
+  [[nodiscard]] double seconds(ContextId context) const { return sum(metric_, context) / 1e9; }
+  [[nodiscard]] double bytes(const char* name, ContextId context) const {
+    const std::optional<std::uint32_t> metric = views::metric_named(experiment_, name);
+    return metric ? sum(*metric, context) : 0;
   }
 
   /// The child that has `least` seconds or more; kNone: none has.

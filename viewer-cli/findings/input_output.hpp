@@ -15,7 +15,8 @@ struct InputAndOutput {
   double seconds = 0;
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
   database::ContextId where = 0;
-  double there_s = 0;  ///< in the innermost of these that is named
+  double there_s = 0;            ///< in the innermost of these that is named
+  double read = 0, written = 0;  ///< bytes, in `where`
   /// The call there, of a run-time library or of MPI, that has half of what is there or more; kNone: none
   /// has.
   database::ContextId call = database::kNone;

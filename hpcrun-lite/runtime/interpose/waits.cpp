@@ -1,6 +1,7 @@
 // The interposed functions that may wait, made from the table in waits.def; and those of their kind that need
 // more than a line of it. waits_syscall.cpp has syscall().
 #include "runtime/interpose/blocked_call.hpp"
+#include "runtime/recording/moved_bytes.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -208,12 +209,31 @@ using namespace culprit::runtime;
 #define CULPRIT_READS(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                         \
   forget_left_marks(__builtin_dwarf_cfa());                                   \
-  const EndOfWait end;                                                        \
-  const std::uint64_t most = limit;                                           \
-  if (most == 0) return real arguments;                                       \
-  const OutsideWait outside;                                                  \
-  const BlockedCall call(real.address(), most);                               \
-  return real arguments;                                                      \
+  const result moved = [&]() __attribute__((always_inline))->result {         \
+    const EndOfWait end;                                                      \
+    const std::uint64_t most = limit;                                         \
+    if (most == 0) return real arguments;                                     \
+    const OutsideWait outside;                                                \
+    const BlockedCall call(real.address(), most);                             \
+    return real arguments;                                                    \
+  }                                                                           \
+  ();                                                                         \
+  count_bytes(Direction::read, moved, CULPRIT_INTERPOSED(real));              \
+  return moved;                                                               \
+  }
+
+#define CULPRIT_WRITES(result, name, parameters, exceptions, arguments, limit) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                          \
+  forget_left_marks(__builtin_dwarf_cfa());                                    \
+  const result moved = [&]() __attribute__((always_inline))->result {          \
+    const std::uint64_t most = limit;                                          \
+    if (most == 0) return real arguments;                                      \
+    const BlockedCall call(real.address(), most);                              \
+    return real arguments;                                                     \
+  }                                                                            \
+  ();                                                                          \
+  count_bytes(Direction::written, moved, CULPRIT_INTERPOSED(real));            \
+  return moved;                                                                \
   }
 
 #define CULPRIT_MARKS(result, name, parameters, exceptions, arguments, kind) \

@@ -90,7 +90,8 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .pause = 0,
                                     .calls = &thread->calls,
                                     .published = nullptr,
-                                    .lock_wait = nullptr};
+                                    .lock_wait = nullptr,
+                                    .in_file_call = false};
   begin_stretches(thread, process.events.has_realtime());
   begin_blame(thread);
   start_kernel_events(thread);

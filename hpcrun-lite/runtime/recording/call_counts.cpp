@@ -34,6 +34,11 @@ void hand_over_calls(Thread* thread, CulpritCallCount& slot, measurement::NodeIn
   begin_anew(slot);
 }
 
+void hand_over_bytes(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node) {
+  if (slot.calls != 0) thread->tree->count_bytes(node, slot.calls, slot.received, slot.sent);
+  begin_anew(slot);
+}
+
 void hand_over_partner(Thread* thread, CulpritPartnerCount& partner) {
   if (partner.messages != 0 && partner.rank >= 0) {
     thread->tree->count_partner(partner.communicator, partner.members,
@@ -43,7 +48,13 @@ void hand_over_partner(Thread* thread, CulpritPartnerCount& partner) {
 }
 
 void hand_over_all_calls(Thread* thread) {
-  if (!thread->calls_are_counted || thread->tree == nullptr || !thread->tree->usable()) return;
+  if (thread->tree == nullptr || !thread->tree->usable()) return;
+  if (thread->calls.has_io) {
+    for (CulpritCallCount& slot : thread->calls.io) {
+      if (slot.tree == thread->tree_number) hand_over_bytes(thread, slot, slot.node);
+    }
+  }
+  if (!thread->calls_are_counted) return;
   for (CulpritCallCount& slot : thread->calls.slots) {
     if (slot.tree == thread->tree_number) hand_over_calls(thread, slot, slot.node);
   }
@@ -60,6 +71,10 @@ void hand_over_calls_of_all_threads() {
 }
 
 void forget_calls(Thread* thread) {
+  if (thread->calls.has_io) {
+    for (CulpritCallCount& slot : thread->calls.io) slot = {};
+    thread->calls.has_io = thread->calls.changes_io = false;
+  }
   if (!thread->calls_are_counted) return;
   for (CulpritCallCount& slot : thread->calls.slots) {
     if (slot.key != 0) slot = {};

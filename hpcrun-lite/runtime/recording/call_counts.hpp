@@ -3,12 +3,16 @@
 #include "measurement/limits.hpp"
 #include "runtime/state/thread.hpp"
 
-// MPI calls of processes without a trace: the wrappers count them by call path in their thread's table
-// (CulpritCallTable), which is handed over to the thread's tree now and then.
+// MPI calls of processes without a trace, which the wrappers count by call path in their thread's table
+// (CulpritCallTable), and what was read and written (moved_bytes.hpp): both are handed over to the thread's
+// tree now and then.
 namespace culprit::runtime {
 
 /// Hands a slot's calls over, at `node`. The thread must be recording, with a tree, and the handler held off.
 void hand_over_calls(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node);
+
+/// The same of what a slot's calls of the C library read and wrote.
+void hand_over_bytes(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node);
 
 /// The same of a partner.
 void hand_over_partner(Thread* thread, CulpritPartnerCount& partner);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "runtime/recording/recording.hpp"
+#include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 
 #include <atomic>
@@ -29,5 +32,19 @@ inline bool is_held_off(Thread* thread, const void* place) {
 /// at most. MPI calls can bring more new paths in a moment than samples in all of the flusher thread's
 /// quarter of a second.
 void end_path(Thread* thread);
+
+/// Calls `act` with the calling thread, which has a tree and whose handler is held off. Inlined: a walk
+/// starts in the caller's frame.
+template <typename Act>
+[[gnu::always_inline]] inline void with_tree(const void* caller, Act act) {
+  Thread* thread = this_thread();
+  if (thread == nullptr || is_held_off(thread, caller) || !own_memory() || sampling_stopped()) return;
+  hold_handler_off(thread, caller);
+  if (begin_recording(thread)) {
+    if (ensure_tree(thread)) act(thread);
+    end_path(thread);
+  }
+  let_handler_on(thread);
+}
 
 }  // namespace culprit::runtime

@@ -95,28 +95,6 @@ void culprit_rt_leave_world() {
 
 // What the MPI wrappers count where there is no trace.
 
-namespace culprit::runtime {
-namespace {
-
-/// Calls `act` with the calling thread, which has a tree and whose handler is held off. Inlined: a walk
-/// starts in the caller's frame.
-template <typename Act>
-[[gnu::always_inline]] inline void with_tree(const void* caller, Act act) {
-  Thread* thread = this_thread();
-  if (thread == nullptr || is_held_off(thread, caller) || !own_memory() || sampling_stopped()) return;
-  hold_handler_off(thread, caller);
-  if (begin_recording(thread)) {
-    if (ensure_tree(thread)) act(thread);
-    end_path(thread);
-  }
-  let_handler_on(thread);
-}
-
-}  // namespace
-}  // namespace culprit::runtime
-
-using namespace culprit::runtime;
-
 __attribute__((noinline)) void culprit_rt_hand_over(CulpritCallCount* slot, CulpritPath* path) {
   with_tree(__builtin_dwarf_cfa(), [&](Thread* thread) {
     thread->calls_are_counted = true;

@@ -15,6 +15,7 @@ namespace culprit::merge {
 
 using database::ContextId;
 using measurement::Cell;
+using measurement::EpochKind;
 using measurement::WaitKind;
 
 namespace {
@@ -30,11 +31,11 @@ constexpr double kMostSquares = 1e30;
 /// where several share a processor.
 constexpr std::uint64_t kAwake = 10;
 
-/// Calls visit(epoch) for each accumulator of polls in vain.
+/// Calls visit(epoch) for each accumulator of the kind.
 template <class Visit>
-void each_poll(const measurement::ThreadProfile& thread, Visit visit) {
+void each(const measurement::ThreadProfile& thread, measurement::EpochKind kind, Visit visit) {
   for (const measurement::Epoch& epoch : thread.epochs) {
-    if (epoch.kind == measurement::EpochKind::polls_in_vain) visit(epoch);
+    if (epoch.kind == kind) visit(epoch);
   }
 }
 
@@ -139,9 +140,11 @@ void ThreadAccumulation::find_rows(const measurement::ThreadProfile& thread,
     for (const CountedCalls& calls : counted_calls(thread))
       node_slots_.push_back(slot_of(thread, united, calls.node));
   }
-  each_poll(thread, [&](const measurement::Epoch& polls) {
-    node_slots_.push_back(slot_of(thread, united, polls.node));
-  });
+  for (const EpochKind kind : {EpochKind::polls_in_vain, EpochKind::bytes_moved}) {
+    each(thread, kind, [&](const measurement::Epoch& counted) {
+      node_slots_.push_back(slot_of(thread, united, counted.node));
+    });
+  }
   blamed_ = shape_.columns.threaded ? blame_.of(thread) : std::span<const ThreadBlame::Value>{};
   for (const ThreadBlame::Value& value : blamed_) node_slots_.push_back(slot_of(thread, united, value.node));
   if (traced_ != nullptr) {
@@ -288,8 +291,20 @@ void ThreadAccumulation::record_counted(const measurement::ThreadProfile& thread
 void ThreadAccumulation::record_polls(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united) {
   if (!shape_.columns.polled) return;  // where the file grew between the passes
-  each_poll(thread, [&](const measurement::Epoch& polls) {
+  each(thread, EpochKind::polls_in_vain, [&](const measurement::Epoch& polls) {
     own_.column(shape_.columns.polls())[own_.row_of(slot_of(thread, united, polls.node))] += polls.count;
+  });
+}
+
+/// What was read and written; not what MPI's messages, or setting up, read and write on their own behalf.
+void ThreadAccumulation::record_bytes(const measurement::ThreadProfile& thread,
+                                      std::span<const cct::NodeId> united) {
+  if (!shape_.columns.with_bytes) return;
+  each(thread, EpochKind::bytes_moved, [&](const measurement::Epoch& moved) {
+    const std::uint32_t slot = slot_of(thread, united, moved.node);
+    if (!slots_[slot].io) return;
+    own_.column(shape_.columns.bytes_read())[own_.row_of(slot)] += moved.least_ns;
+    own_.column(shape_.columns.bytes_written())[own_.row_of(slot)] += moved.total_ns;
   });
 }
 
@@ -297,8 +312,8 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
     if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
-    if (epoch.kind == measurement::EpochKind::trace_cost) tracing_ns_ += epoch.total_ns;
-    if (epoch.kind == measurement::EpochKind::partner_count && rank_ >= 0 &&
+    if (epoch.kind == EpochKind::trace_cost) tracing_ns_ += epoch.total_ns;
+    if (epoch.kind == EpochKind::partner_count && rank_ >= 0 &&
         epoch.size_class <= static_cast<std::uint32_t>(INT32_MAX)) {
       partners_.push_back({.communicator = epoch.window,
                            .members = static_cast<std::uint32_t>(epoch.peers),
@@ -307,7 +322,7 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                            .messages = epoch.count,
                            .bytes = epoch.total_ns});
     }
-    if (measurement::is_stretch(epoch.kind) || epoch.kind >= measurement::EpochKind::call_count)
+    if (measurement::is_stretch(epoch.kind) || epoch.kind >= EpochKind::call_count)
       continue;  // of all MPI calls, or of threads (thread_blame.hpp)
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
@@ -324,7 +339,7 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                          .last_ns = epoch.least_ns});
       continue;
     }
-    if (frame == database::kNone || epoch.kind == measurement::EpochKind::none) continue;
+    if (frame == database::kNone || epoch.kind == EpochKind::none) continue;
     tile_epochs_.push_back({.location = location,
                             .context = frame,
                             .size_class = epoch.size_class,
@@ -350,7 +365,7 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
   std::map<ContextId, std::uint64_t> totals;
   for (const measurement::Epoch& epoch : thread.epochs) {
     const measurement::Stretch end{epoch.size_class};
-    if (epoch.kind != measurement::EpochKind::gap || !end.is_gap() || epoch.count == 0) continue;
+    if (epoch.kind != EpochKind::gap || !end.is_gap() || epoch.count == 0) continue;
     const ContextId context = call_at(end.after());
     if (context == database::kNone) continue;
     blame::GapSums& sums = sums_of(context, epoch.node == 0 ? database::kNone : call_at(epoch.node));
@@ -459,6 +474,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
   record_traced(location);
   record_counted(thread, united, location);
   record_polls(thread, united);
+  record_bytes(thread, united);
   list_epochs(thread, united, location);
   sum_gaps(thread, united, sums_number % static_cast<std::uint32_t>(roles_.size() / 2));
 }

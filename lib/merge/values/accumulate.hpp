@@ -135,6 +135,7 @@ class ThreadAccumulation {
   void record_counted(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                       std::uint32_t location);
   void record_polls(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
+  void record_bytes(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united);
   std::uint64_t idle_time(const measurement::Cell& cell, database::ContextId context);
   void list_epochs(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
                    std::uint32_t location);

@@ -288,6 +288,17 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
          .unit = "count",
          .description = "Calls of MPI_Test and its like, and of MPI_Iprobe, that found nothing."});
   }
+  if (columns.with_bytes) {
+    metrics.push_back(
+        {.name = "bytes-read",
+         .unit = "bytes",
+         .description =
+             "Bytes that calls of the C library read, counted: from files, pipes and sockets, outside "
+             "of MPI's messages."});
+    metrics.push_back({.name = "bytes-written",
+                       .unit = "bytes",
+                       .description = "Bytes that calls of the C library wrote, counted, as bytes-read."});
+  }
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",
                      .description =

@@ -20,7 +20,8 @@ struct Columns {
   bool with_io = false;             ///< there is that of input and output, after the events
   bool threaded = false;            ///< there are those of ThreadMetric, after that
   std::vector<std::string> traced;  ///< what time lines show (trace_values.hpp), after these
-  bool polled = false;              ///< there is that of MPI's polls in vain, the last
+  bool polled = false;              ///< there is that of MPI's polls in vain, after these
+  bool with_bytes = false;          ///< there are those of what was read and written, the last
   /// Where there is one.
   [[nodiscard]] std::size_t io() const { return kFirstEvent + events.size(); }
   [[nodiscard]] std::size_t of(ThreadMetric metric) const {
@@ -30,7 +31,9 @@ struct Columns {
     return io() + (with_io ? 1 : 0) + (threaded ? kThreadMetrics : 0);
   }
   [[nodiscard]] std::size_t polls() const { return first_traced() + traced.size(); }
-  [[nodiscard]] std::size_t metrics() const { return polls() + (polled ? 1 : 0); }
+  [[nodiscard]] std::size_t bytes_read() const { return polls() + (polled ? 1 : 0); }
+  [[nodiscard]] std::size_t bytes_written() const { return bytes_read() + 1; }
+  [[nodiscard]] std::size_t metrics() const { return bytes_read() + (with_bytes ? 2 : 0); }
 };
 
 /// What every rank needs of contexts and flat scopes to accumulate values, free of names.

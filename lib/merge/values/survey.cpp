@@ -31,7 +31,8 @@ struct Trees {
   FileModules modules;  ///< in it
   std::vector<std::uint8_t> valued;
   Transfers transfers;
-  bool counts_calls = false, counts_polls = false;  ///< of this rank's files
+  // Of this rank's files
+  bool counts_calls = false, counts_polls = false, counts_bytes = false;
 
   void add(const measurement::Measurement& file);
   void add(const cct::SharedTree& shared, std::span<const std::uint8_t> their_valued);
@@ -52,7 +53,9 @@ void Trees::add(const measurement::Measurement& file) {
       counts_calls = counts_calls || counted;
       const bool polls = epoch.kind == measurement::EpochKind::polls_in_vain;
       counts_polls = counts_polls || polls;
-      if (counted || polls || epoch.kind == measurement::EpochKind::waiting_call)
+      const bool bytes = epoch.kind == measurement::EpochKind::bytes_moved;
+      counts_bytes = counts_bytes || bytes;
+      if (counted || polls || bytes || epoch.kind == measurement::EpochKind::waiting_call)
         valued[image[epoch.node]] = 1;
       if (measurement::is_caused(epoch.kind)) valued[image[epoch.node]] = valued[image[0]] = 1;
     }
@@ -201,6 +204,7 @@ Trees trees_of(std::map<std::string, Trees>& trees, const std::string& run) {
       all.add(unnamed->second.all.shared(), unnamed->second.valued);
       all.counts_calls = all.counts_calls || unnamed->second.counts_calls;
       all.counts_polls = all.counts_polls || unnamed->second.counts_polls;
+      all.counts_bytes = all.counts_bytes || unnamed->second.counts_bytes;
     }
   }
   return all;
@@ -245,6 +249,7 @@ Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::
   local.trees.clear();
   survey.counts_calls = comm.all_sum(trees.counts_calls ? 1 : 0) != 0;
   survey.counts_polls = comm.all_sum(trees.counts_polls ? 1 : 0) != 0;
+  survey.counts_bytes = comm.all_sum(trees.counts_bytes ? 1 : 0) != 0;
   unite(comm, trees, survey);
   trees.transfers.agree(comm);
   survey.transfers = std::move(trees.transfers);

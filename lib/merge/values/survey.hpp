@@ -29,6 +29,7 @@ struct Survey {
   Transfers transfers;                ///< the same on every rank
   bool counts_calls = false;          ///< wrappers counted MPI calls; the same on every rank
   bool counts_polls = false;          ///< likewise polls in vain
+  bool counts_bytes = false;          ///< likewise what was read and written
 };
 
 /// Collective: first pass over the input, `files` on this rank, one at a time. Leaves out what is unreadable

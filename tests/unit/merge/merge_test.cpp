@@ -201,6 +201,41 @@ TEST_CASE("threads that lived briefly are summed, but not compared") {
   }
 }
 
+TEST_CASE("bytes are metrics where some were read or written, in calls of input and output alone") {
+  const recorder::Directory directory;
+  std::filesystem::create_directory(directory / "run");
+  {
+    Process process(directory / "run" / "r0.culprit", {.rank = 0, .world = 1});
+    const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
+    measurement::ThreadTree& tree = process.thread();
+    const At main = sampled::in(app, "app_main");
+    sample(tree, {main, sampled::in(app, "app_work")}, work(10));
+    const auto call_of = [&](const char* name) {
+      measurement::NodeIndex node = tree.program_root();
+      for (const At& at : {main, sampled::in(app, name)})
+        node = tree.child(node, {.offset = at.offset, .module = at.module, .kind = cct::FrameKind::call});
+      return node;
+    };
+    tree.count_bytes(call_of("MPI_File_write"), 3, 5, std::uint64_t{1} << 40);
+    tree.count_bytes(call_of("MPI_File_write"), 1, 2, 7);
+    tree.count_bytes(call_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
+    process.seal();
+  }
+  for (const int ranks : {1, 2}) {
+    merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
+    merge_with(ranks, options);
+    const database::Reader reader(options.output);
+    const database::Contents& e = reader.experiment();
+    const auto total = [&](const char* name) {
+      const auto metric = std::ranges::find(e.metrics, name, &database::Metric::name);
+      REQUIRE(metric != e.metrics.end());
+      return total_of(e.context_summaries, 0, static_cast<std::uint32_t>(metric - e.metrics.begin()), 0);
+    };
+    CHECK(total("bytes-read") == 7);
+    CHECK(total("bytes-written") == (std::uint64_t{1} << 40) + 7);
+  }
+}
+
 TEST_CASE("polls in vain are a metric where there were any, at the call") {
   const recorder::Directory directory;
   std::filesystem::create_directory(directory / "run");

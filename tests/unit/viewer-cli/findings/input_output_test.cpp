@@ -17,12 +17,12 @@ using database::ContextId;
 using database::ContextKind;
 using views::testing::SampleExperiment;
 
-constexpr std::uint32_t kTime = 0, kIdleness = 1, kCpu = 2, kIo = 3;
+constexpr std::uint32_t kTime = 0, kIdleness = 1, kCpu = 2, kIo = 3, kRead = 4, kWritten = 5;
 
 /// Four ranks that work 10 s each; rank 2 writes for 10 s more, 8 of them in fsync, called on one line with
 /// close, while the others wait.
 struct Checkpoint {
-  SampleExperiment sample{{"REALTIME", "idleness", "CPU", "io"}};
+  SampleExperiment sample{{"REALTIME", "idleness", "CPU", "io", "bytes-read", "bytes-written"}};
   ContextId loop, call, fsync, work;
 
   Checkpoint() {
@@ -51,6 +51,8 @@ struct Checkpoint {
           sample.set(in_fsync, metric, rank, 8 * kSecond);
           sample.set(in_other, metric, rank, 2 * kSecond);
         }
+        sample.set(in_other, kWritten, rank, 1'250'000'000);
+        sample.set(work, kRead, rank, 1000);  // elsewhere
         continue;
       }
       sample.set(wait, kTime, rank, 10 * kSecond);
@@ -85,6 +87,8 @@ TEST_CASE("Most of input and output is in one call") {
   CHECK(found->where == checkpoint.call);
   CHECK(found->call == checkpoint.fsync);
   CHECK(found->there_s == Approx(8));
+  CHECK(found->written == Approx(1.25e9));
+  CHECK(found->read == 0);
 }
 
 TEST_CASE("A run without input and output has none") {
@@ -105,6 +109,7 @@ TEST_CASE("A suspect that writes is called so, and surely") {
   INFO(text);
   CHECK(text.find("12.5 % of the run is input and output (10.0 of 80.0 rank-seconds); 80 % of that in fsync "
                   "at a.c:6") != std::string::npos);
+  CHECK(text.find("It writes 1.25 GB there.") != std::string::npos);
   CHECK(text.find("100 % of the extra 7.50 s there is input and output.") != std::string::npos);
   CHECK(text.find("preempted") == std::string::npos);
   const nlohmann::json report = nlohmann::json::parse(run(checkpoint.sample, {"report", "--format", "json"}));
