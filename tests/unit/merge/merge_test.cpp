@@ -201,70 +201,68 @@ TEST_CASE("threads that lived briefly are summed, but not compared") {
   }
 }
 
+namespace {
+
+/// A run of one rank whose wrappers counted something: `count(tree, node_of)`, where node_of(NAME) is the
+/// call of that procedure in main.
+template <typename Count>
+void record_counts(const std::filesystem::path& directory, Count count) {
+  std::filesystem::create_directory(directory);
+  Process process(directory / "r0.culprit", {.rank = 0, .world = 1});
+  const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
+  measurement::ThreadTree& tree = process.thread();
+  const At main = sampled::in(app, "app_main");
+  sample(tree, {main, sampled::in(app, "app_work")}, work(10));
+  count(tree, [&](const char* name) {
+    measurement::NodeIndex node = tree.program_root();
+    for (const At& at : {main, sampled::in(app, name)})
+      node = tree.child(node, {.offset = at.offset, .module = at.module, .kind = cct::FrameKind::call});
+    return node;
+  });
+  process.seal();
+}
+
+std::uint64_t total_of(const database::Contents& e, const char* metric, database::ContextId context) {
+  const auto found = std::ranges::find(e.metrics, metric, &database::Metric::name);
+  REQUIRE(found != e.metrics.end());
+  return total_of(e.context_summaries, 0, static_cast<std::uint32_t>(found - e.metrics.begin()), context);
+}
+
+constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
+
+}  // namespace
+
 TEST_CASE("bytes are metrics where some were read or written, in calls of input and output alone") {
   const recorder::Directory directory;
-  std::filesystem::create_directory(directory / "run");
-  {
-    Process process(directory / "run" / "r0.culprit", {.rank = 0, .world = 1});
-    const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
-    measurement::ThreadTree& tree = process.thread();
-    const At main = sampled::in(app, "app_main");
-    sample(tree, {main, sampled::in(app, "app_work")}, work(10));
-    const auto call_of = [&](const char* name) {
-      measurement::NodeIndex node = tree.program_root();
-      for (const At& at : {main, sampled::in(app, name)})
-        node = tree.child(node, {.offset = at.offset, .module = at.module, .kind = cct::FrameKind::call});
-      return node;
-    };
-    tree.count_bytes(call_of("MPI_File_write"), 3, 5, std::uint64_t{1} << 40);
-    tree.count_bytes(call_of("MPI_File_write"), 1, 2, 7);
-    tree.count_bytes(call_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
-    process.seal();
-  }
+  record_counts(directory / "run", [](measurement::ThreadTree& tree, const auto& node_of) {
+    tree.count_bytes(node_of("MPI_File_write"), 3, 5, kMany);
+    tree.count_bytes(node_of("MPI_File_write"), 1, 2, 7);
+    tree.count_bytes(node_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
+  });
   for (const int ranks : {1, 2}) {
     merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
     merge_with(ranks, options);
     const database::Reader reader(options.output);
-    const database::Contents& e = reader.experiment();
-    const auto total = [&](const char* name) {
-      const auto metric = std::ranges::find(e.metrics, name, &database::Metric::name);
-      REQUIRE(metric != e.metrics.end());
-      return total_of(e.context_summaries, 0, static_cast<std::uint32_t>(metric - e.metrics.begin()), 0);
-    };
-    CHECK(total("bytes-read") == 7);
-    CHECK(total("bytes-written") == (std::uint64_t{1} << 40) + 7);
+    CHECK(total_of(reader.experiment(), "bytes-read", 0) == 7);
+    CHECK(total_of(reader.experiment(), "bytes-written", 0) == kMany + 7);
   }
 }
 
 TEST_CASE("polls in vain are a metric where there were any, at the call") {
   const recorder::Directory directory;
-  std::filesystem::create_directory(directory / "run");
-  {
-    Process process(directory / "run" / "r0.culprit", {.rank = 0, .world = 1});
-    const std::uint32_t app = process.module(sampled::kLibrary, measurement::LiveFile::kModuleExecutable);
-    measurement::ThreadTree& tree = process.thread();
-    const At main = sampled::in(app, "app_main"), call = sampled::in(app, "MPI_Allreduce");
-    sample(tree, {main, sampled::in(app, "app_work")}, work(10));
-    measurement::NodeIndex node = tree.program_root();
-    for (const At& at : {main, call}) {
-      node = tree.child(node, {.offset = at.offset, .module = at.module, .kind = cct::FrameKind::call});
-    }
-    tree.count_polls_in_vain(node, std::uint64_t{1} << 40);
-    tree.count_polls_in_vain(node, 7);
-    process.seal();
-  }
+  record_counts(directory / "run", [](measurement::ThreadTree& tree, const auto& node_of) {
+    tree.count_polls_in_vain(node_of("MPI_Allreduce"), kMany);
+    tree.count_polls_in_vain(node_of("MPI_Allreduce"), 7);
+  });
   for (const int ranks : {1, 2}) {
     merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
     merge_with(ranks, options);
     const database::Reader reader(options.output);
     const database::Contents& e = reader.experiment();
-    const auto metric = std::ranges::find(e.metrics, "polls-in-vain", &database::Metric::name);
-    REQUIRE(metric != e.metrics.end());
-    const auto number = static_cast<std::uint32_t>(metric - e.metrics.begin());
     const auto call = find(e, ContextKind::procedure, "MPI_Allreduce");
     REQUIRE(call != database::kNone);
-    CHECK(total_of(e.context_summaries, 0, number, call) == (std::uint64_t{1} << 40) + 7);
-    CHECK(total_of(e.context_summaries, 0, number, 0) == (std::uint64_t{1} << 40) + 7);
+    CHECK(total_of(e, "polls-in-vain", call) == kMany + 7);
+    CHECK(total_of(e, "polls-in-vain", 0) == kMany + 7);
   }
 }
 
