@@ -172,12 +172,15 @@ class Report {
     out_.say(text + '.' + moved(*io));
   }
 
-  /// ` It writes 3.42 GB there.`
-  [[nodiscard]] static std::string moved(const InputAndOutput& io) {
+  /// ` In save: 3.42 GB written.`
+  [[nodiscard]] std::string moved(const InputAndOutput& io) const {
     std::vector<std::string> parts;
-    if (io.read > 0) parts.push_back("reads " + keep(bytes(io.read)));
-    if (io.written > 0) parts.push_back("writes " + keep(bytes(io.written)));
-    return parts.empty() ? "" : " It " + enumerate(parts) + (io.where != 0 ? " there." : ".");
+    if (io.written > 0) parts.push_back(keep(bytes(io.written) + " written"));
+    if (io.read > 0) parts.push_back(keep(bytes(io.read) + " read"));
+    if (parts.empty()) return "";
+    const std::string where =
+        io.around == 0 ? "all" : procedure_name(experiment_, io.around, out_.width() / 3, out_.unicode());
+    return " In " + where + ": " + enumerate(parts) + '.';
   }
 
   /// `fsync at checkpoint.py:12 in save`, `write from save at a.c:3`.

@@ -46,8 +46,11 @@ class Search {
         found.there_s = seconds(at);
       }
     }
-    found.read = bytes("bytes-read", found.where);
-    found.written = bytes("bytes-written", found.where);
+    found.around = found.where;
+    while (found.around != 0 && experiment_.contexts[found.around].kind != database::ContextKind::procedure)
+      found.around = experiment_.contexts[found.around].parent;
+    found.read = bytes("bytes-read", found.around);
+    found.written = bytes("bytes-written", found.around);
     return found;
   }
 

@@ -15,8 +15,10 @@ struct InputAndOutput {
   double seconds = 0;
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
   database::ContextId where = 0;
-  double there_s = 0;            ///< in the innermost of these that is named
-  double read = 0, written = 0;  ///< bytes, in `where`
+  double there_s = 0;  ///< in the innermost of these that is named
+  /// The procedure around that, else 0, and the bytes that it moves.
+  database::ContextId around = 0;
+  double read = 0, written = 0;
   /// The call there, of a run-time library or of MPI, that has half of what is there or more; kNone: none
   /// has.
   database::ContextId call = database::kNone;
