@@ -42,7 +42,7 @@ struct CulpritCallTable {
   static constexpr std::size_t kSlots = 4096;
   static constexpr std::size_t kPartners = 256;
   static constexpr std::size_t kProbes = 8;  ///< slots that one key may have
-  static constexpr std::size_t kIoSlots = 256;
+  static constexpr std::size_t kIoSlots = 1024;
   CulpritCallCount slots[kSlots + 1];
   CulpritPartnerCount partners[kPartners];
   CulpritCallCount io[kIoSlots + 1];  ///< of the C library's: `sent` is written, `received` read

@@ -184,17 +184,14 @@ class Bench:
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def calls(self):
-        """Nanoseconds that the wrapper adds to one MPI call, or to taking and giving back a free lock, warm: the smallest
-        batch, measured less unmeasured."""
+        """Nanoseconds that the wrapper adds to one MPI call, to taking and giving back a free lock, or to reading and writing,
+        warm: the smallest batch, measured less unmeasured."""
         print(f"calls: added ns per call (unmeasured ns), smallest batch of {RUNS} interleaved runs, 1 rank")
-        locks = self.here / "lock_calls"
-        source = pathlib.Path(__file__).with_name("lock_calls.c")
-        subprocess.run(["cc", "-O2", source, "-o", locks, "-pthread"], check=True)
-        self.compare_calls("locks", [], locks)
-        teams = self.here / "team_calls"
-        source = pathlib.Path(__file__).with_name("team_calls.c")
-        subprocess.run(["cc", "-O2", "-fopenmp", source, "-o", teams, "-pthread"], check=True)
-        self.compare_calls("teams", [], teams)
+        for name, source, options in (("locks", "lock_calls", []), ("io", "io_calls", []), ("teams", "team_calls", ["-fopenmp"])):
+            program = self.here / source
+            text = pathlib.Path(__file__).with_name(f"{source}.c")
+            subprocess.run(["cc", "-O2", *options, text, "-o", program, "-pthread"], check=True)
+            self.compare_calls(name, [], program)
         for mpi, launcher in (("openmpi", ["mpirun.openmpi", "-n", "1"]), ("mpich", ["mpiexec.mpich", "-n", "1"])):
             program = self.here / f"mpi_calls.{mpi}"
             source = pathlib.Path(__file__).with_name("mpi_calls.c")

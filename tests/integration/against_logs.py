@@ -26,9 +26,18 @@ JUMP = 0.01  # s: longer ones are seldom where it matters, and hit a moment betw
 period = 1 / RATE  # of the run that was read last
 
 
+def slowest_period(info):
+    """Of the samples of a run: where a signal takes too much of the time, as on some virtual machines, fewer are taken."""
+    return max(1 / RATE, info.get("slowest_period_s", 0))
+
+
+def noise(calls, of_period):
+    """Of so many calls, whose begin and end each lie anywhere between two samples."""
+    return NOISE * 0.5 * of_period * math.sqrt(calls)
+
+
 def tolerance(seconds, calls):
-    noise = NOISE * 0.5 * period * math.sqrt(calls)
-    return max(0.02 * seconds, 0.01 * seconds + noise) + JUMP
+    return max(0.02 * seconds, 0.01 * seconds + noise(calls, period)) + JUMP
 
 
 class Measured:
@@ -38,7 +47,7 @@ class Measured:
     def __init__(self, database):
         global period
         info = harness.viewer_json(database, "info")
-        period = max(1 / RATE, info.get("slowest_period_s", 0))
+        period = slowest_period(info)
         self.idle, self.all, self.preempted = collections.Counter(), collections.Counter(), collections.Counter()
         view = harness.viewer_json(
             database, "view", "calling-context", "--metrics", "idleness:sum (I),REALTIME:sum (I),CPU:sum (I)"

@@ -296,13 +296,14 @@ void ThreadAccumulation::record_polls(const measurement::ThreadProfile& thread,
   });
 }
 
-/// What was read and written; not what MPI's messages, or setting up, read and write on their own behalf.
+/// What was read and written; not what MPI's messages, or setting up, read and write on their own behalf. What
+/// found no room at its path is at the root.
 void ThreadAccumulation::record_bytes(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united) {
   if (!shape_.columns.with_bytes) return;
   each(thread, EpochKind::bytes_moved, [&](const measurement::Epoch& moved) {
     const std::uint32_t slot = slot_of(thread, united, moved.node);
-    if (!slots_[slot].io) return;
+    if (moved.node != 0 && !slots_[slot].io) return;
     own_.column(shape_.columns.bytes_read())[own_.row_of(slot)] += moved.least_ns;
     own_.column(shape_.columns.bytes_written())[own_.row_of(slot)] += moved.total_ns;
   });

@@ -238,12 +238,13 @@ TEST_CASE("bytes are metrics where some were read or written, in calls of input 
     tree.count_bytes(node_of("MPI_File_write"), 3, 5, kMany);
     tree.count_bytes(node_of("MPI_File_write"), 1, 2, 7);
     tree.count_bytes(node_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
+    tree.count_bytes(tree.root(), 1, 30, 0);                    // what found no room
   });
   for (const int ranks : {1, 2}) {
     merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
     merge_with(ranks, options);
     const database::Reader reader(options.output);
-    CHECK(total_of(reader.experiment(), "bytes-read", 0) == 7);
+    CHECK(total_of(reader.experiment(), "bytes-read", 0) == 37);
     CHECK(total_of(reader.experiment(), "bytes-written", 0) == kMany + 7);
   }
 }
