@@ -28,7 +28,8 @@ constexpr std::chrono::milliseconds kSilent{1500};
 constexpr std::chrono::milliseconds kDoubtful = kSilent, kDoubtfulElsewhere{60'000};
 /// The share of a processor that asking may take, while others of the run live and where none is known to.
 constexpr double kShareAmongLiving = 0.005, kShareInSilence = 0.05;
-/// For so long nothing runs once a run has ended.
+/// For so long, from one look to another, nothing runs once a run has ended: between two looks of a busy
+/// machine files are renamed, and ranks begin.
 constexpr std::chrono::seconds kSettled{1};
 /// What a process did before it was found counts to the interval if it had just begun.
 constexpr double kJust = 0.5;
@@ -79,7 +80,6 @@ Follower::Follower(std::filesystem::path directory)
       host_(own_host()),
       tree_(code_),
       last_look_(steady_clock::now()),
-      ran_(last_look_),
       job_(std::make_unique<stuck::Job>(directory_)) {}
 Follower::~Follower() = default;
 
@@ -110,7 +110,11 @@ void Follower::look() {
   cost_s_ =
       static_cast<double>(read_clock(CLOCK_PROCESS_CPUTIME_ID) - attributed + read - begin) / kNsPerSecond;
   ask_who_lives();
-  if (runs() || (processes_.empty() && sealed_.empty())) ran_ = time;
+  if (runs() || (processes_.empty() && sealed_.empty())) {
+    stands_since_.reset();
+  } else if (!stands_since_) {
+    stands_since_ = time;
+  }
 }
 
 void Follower::find_processes() {
@@ -311,7 +315,7 @@ bool Follower::runs() const {
 
 bool Follower::ended() const {
   if (!has_measurements()) return false;
-  return !runs() && last_look_ - ran_ >= kSettled;
+  return stands_since_ && last_look_ - *stands_since_ >= kSettled;
 }
 
 std::vector<ProcessLabel> Follower::labels() const {

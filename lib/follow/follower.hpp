@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -76,7 +77,9 @@ class Follower {
   const Process* counted_ = nullptr;  ///< whose iterations are
   std::size_t looks_ = 0;             ///< with processes
   double interval_s_ = 0;
-  std::chrono::steady_clock::time_point last_look_, asked_, ran_;
+  std::chrono::steady_clock::time_point last_look_, asked_;
+  std::optional<std::chrono::steady_clock::time_point>
+      stands_since_;  ///< the first look at which nothing ran
   std::unique_ptr<stuck::Job> job_;
   double question_s_ = 0;  ///< CPU time of the last question who lives
   bool nobody_lives_ = false;

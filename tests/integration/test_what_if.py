@@ -132,7 +132,8 @@ class WhatIf(harness.UnderBothMpis, harness.Workspace):
         suspect = replayed["suspect_ids"][0]
         self.assertIn(path, names[suspect])
         asked = harness.viewer_json(self.directory, "what-if", "--balance", suspect)
-        self.assertAlmostEqual(replayed["save_balanced_s"], asked["run_s"] - asked["predicted_s"], delta=1e-8)
+        # A suspect's id is one of its call paths: a sample or two of the procedure may lie at others.
+        self.assertAlmostEqual(replayed["save_balanced_s"], asked["run_s"] - asked["predicted_s"], delta=0.002 * gain)
         self.assertAlmostEqual(replayed["save_balanced_s"], gain, delta=ACCURACY * gain)
         text = " ".join(harness.run([harness.VIEWER, self.directory, "report"]).stdout.split())
         self.assertRegex(text, "it would save [0-9]+ % of the run time \\([0-9.]+ s, by a replay of the time lines\\)")
