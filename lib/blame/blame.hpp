@@ -66,6 +66,15 @@ using Ranges = std::vector<database::ContextRange>;
 /// call.
 using WorkOf = std::function<std::span<const std::uint64_t>(const Ranges& of, const Ranges& within)>;
 
+/// Idleness, ns, of every compared thread at or below a context, in their order. Valid until the next call.
+using IdlenessOf = std::function<std::span<const std::uint64_t>(database::ContextId context)>;
+
+/// What single threads did.
+struct ByThread {
+  WorkOf work;
+  IdlenessOf idleness;
+};
+
 /// Finds the suspects of every blamed context, what mending them saves and how sure they are
 /// (docs/algorithms.md 5.4, 5.5). Largest explains
 /// first, each once; nothing where fewer than two threads are compared. A suspect is a procedure, an inlined
@@ -73,7 +82,7 @@ using WorkOf = std::function<std::span<const std::uint64_t>(const Ranges& of, co
 /// std::invalid_argument if sizes do not fit.
 std::vector<database::Suspect> find_suspects(std::span<const database::Context> contexts,
                                              const RoleThreads& threads, const RoleView& role,
-                                             std::span<const database::BlameRow> blame, const WorkOf& work,
-                                             const Options& options);
+                                             std::span<const database::BlameRow> blame,
+                                             const ByThread& values, const Options& options);
 
 }  // namespace culprit::blame

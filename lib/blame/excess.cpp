@@ -78,10 +78,21 @@ double real_total(const Excess& e) {
 }
 
 std::span<const std::uint64_t> Work::of(const Ranges& ranges, const Ranges& within) const {
-  const std::span<const std::uint64_t> work = work_(ranges, within);
+  const std::span<const std::uint64_t> work = values_.work(ranges, within);
   if (work.size() != role_.threads)
     throw std::invalid_argument("work is not given for every compared thread");
   return work;
+}
+
+std::span<const std::uint64_t> Work::idleness(database::ContextId x) const {
+  const std::span<const std::uint64_t> idleness = values_.idleness(x);
+  if (idleness.size() != role_.threads)
+    throw std::invalid_argument("idleness is not given for every compared thread");
+  return idleness;
+}
+
+double Work::error(database::ContextId x) const {
+  return std::sqrt(sampling_variance(role_, x, period_ns_));
 }
 
 double Work::error(const Part& part) const {

@@ -45,24 +45,29 @@ double real_total(const Excess& e);
 class Work {
  public:
   /// All must outlive this.
-  Work(const RoleView& role, const WorkOf& work, std::uint64_t period_ns)
-      : role_(role), work_(work), period_ns_(period_ns) {}
+  Work(const RoleView& role, const ByThread& values, std::uint64_t period_ns)
+      : role_(role), values_(values), period_ns_(period_ns) {}
 
   /// Of each thread; `within` holds the part and was asked for before. Valid until the next call. Throws
   /// std::invalid_argument where it is not given for every compared thread.
   [[nodiscard]] std::span<const std::uint64_t> of(const Ranges& ranges, const Ranges& within = {}) const;
 
-  /// Standard error of one thread's work.
+  /// Idleness of each thread at or below `x`; else as of().
+  [[nodiscard]] std::span<const std::uint64_t> idleness(database::ContextId x) const;
+
+  /// Standard error of one thread's work; of its time in `x`.
   [[nodiscard]] double error(const Part& part) const;
+  [[nodiscard]] double error(database::ContextId x) const;
   [[nodiscard]] std::uint32_t threads() const { return role_.threads; }
 
  private:
   const RoleView& role_;
-  const WorkOf& work_;
+  const ByThread& values_;
   std::uint64_t period_ns_;
 };
 
-/// W(b, t) − mean of a balanced scope b, without the parts that were already found to be uneven; ns.
+/// How much later than the mean each thread is, without the parts that were already found to be uneven: W(b,
+/// t) − mean of a balanced scope b, or the mean less I(c, t) at a call c; ns.
 using Rest = std::vector<double>;
 
 /// Called for each part that receives excess, with the rest before the part is taken from it; false ends it.

@@ -1,9 +1,10 @@
 // Which parts of a blamed context made the others wait, on which threads, what mending them saves and how
 // sure that is (ours; docs/algorithms.md 5.4, 5.5; figures in docs/blame.md). For each blamed context: the
 // late threads and their excess over the mean, divided among the context's parts (excess.cpp) and followed to
-// the code that holds it (walk.cpp). A suspect explains its share of the excess, less what sampling noise
-// alone would give. What several blamed contexts around it show is one suspect. Cost: work per thread of few
-// parts; bounds from the summaries, and parts with equal sums, spare most.
+// the code that holds it (walk.cpp); where that explains little, likewise for each call that is waited in. A
+// suspect explains its share of the excess, less what sampling noise alone would give. What several blamed
+// contexts around it show is one suspect. Cost: work per thread of few parts; bounds from the summaries, and
+// parts with equal sums, spare most.
 #include "blame/blame.hpp"
 #include "blame/excess.hpp"
 #include "blame/role_facts.hpp"
@@ -12,7 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -34,6 +37,8 @@ constexpr double kAlike = 0.5;
 /// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this;
 /// it is others if their excess is this share of its own.
 constexpr double kSameWork = 0.8;
+/// Suspects that explain this share of a context's blame leave nothing to look for in single calls.
+constexpr double kMostly = 0.5;
 /// Of one code by several call sites, this many are looked at for the one on which the culprits work most.
 constexpr std::size_t kSitesRead = 8;
 
@@ -86,6 +91,28 @@ void add_share(const Suspect& from, double share, Found& found) {
   into.save_removed_ns += share_of(from.save_removed_ns, share);
 }
 
+/// One suspect for the same code. `bound`: of how much waiting two that are the same can cause together, and
+/// their excess, from those of each.
+template <typename Bound>
+std::vector<Found> merged(std::vector<Found> found, Bound bound) {
+  std::map<std::pair<std::vector<ContextId>, bool>, std::size_t> by_code;
+  std::vector<Found> once;
+  std::ranges::stable_sort(found, std::ranges::greater(), &explains);
+  for (Found& one : found) {
+    const auto [known, added] = by_code.try_emplace({one.suspect.scopes, one.own}, once.size());
+    if (added) {
+      once.push_back(std::move(one));
+    } else {
+      Found& into = once[known->second];
+      into.bound = bound(into.bound, one.bound);
+      add_share(one.suspect, 1, into);
+      into.suspect.excess_ns = rounded(
+          bound(static_cast<double>(into.suspect.excess_ns), static_cast<double>(one.suspect.excess_ns)));
+    }
+  }
+  return once;
+}
+
 // How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess over what
 // sampling and nature make of equal work, how much more even the balanced scope is without it than without
 // another part that offers as much, and how much of the blame all suspects explain. The thresholds follow
@@ -118,36 +145,47 @@ void judge(Suspect& suspect, const Excess& excess, std::size_t culprits, double 
                                                     : Confidence::likely;
 }
 
+/// How much later than the mean each thread comes to the end of a scope, or to a call.
+struct Lateness {
+  Rest rest;           ///< ns; less than 0 where a thread comes earlier
+  double largest = 0;  ///< of `rest`
+  Late late;
+};
+
 /// The suspects of one role.
 class Search {
  public:
   Search(std::span<const database::Context> contexts, std::uint32_t role_index, const RoleView& role,
-         std::span<const std::uint32_t> locations, const WorkOf& work, const Options& options)
+         std::span<const std::uint32_t> locations, const ByThread& values, const Options& options)
       : contexts_(contexts),
         role_index_(role_index),
         role_(role),
         locations_(locations),
         epsilon_(options.epsilon),
         parts_(contexts, role),
-        work_(role, work, options.period_ns) {}
+        work_(role, values, options.period_ns) {}
 
   /// Adds those below one blamed context; `within`: the outermost blamed ones within it.
-  void below(const database::BlameRow& row, std::vector<ContextId> within);
+  void below(const database::BlameRow& row, const std::vector<ContextId>& within);
 
   /// Largest explains first, each once.
   [[nodiscard]] std::vector<Suspect> take();
 
  private:
-  [[nodiscard]] std::vector<Found> suspects_of(const database::BlameRow& row) const;
-  [[nodiscard]] Late late_threads(const Part& whole) const;
+  [[nodiscard]] std::vector<Found> suspects_of(ContextId balanced, double blame,
+                                               const Lateness& lateness) const;
+  [[nodiscard]] std::vector<Found> suspects_by_call(const database::BlameRow& row,
+                                                    std::span<const ContextId> within) const;
+  [[nodiscard]] Lateness lateness_in(ContextId balanced) const;
+  [[nodiscard]] Lateness lateness_at(ContextId call) const;
+  void name_late(Lateness& lateness, double error) const;
   [[nodiscard]] std::vector<std::size_t> culprits_of(const Excess& e) const;
   [[nodiscard]] ContextId site_of(const Excess& e, const std::vector<std::size_t>& culprits,
                                   const Late& late) const;
   [[nodiscard]] ContextId name_of(const End& end, ContextId suspect) const;
-  [[nodiscard]] double gain_by_removing(const Part& whole, const Part& part,
+  [[nodiscard]] double gain_by_removing(const Rest& rest, const Part& part,
                                         std::span<const std::uint32_t> culprits) const;
-  void state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
-                   const Part& whole) const;
+  void state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const;
   void merge_equal();
   void hand_inwards();
   [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
@@ -163,21 +201,40 @@ class Search {
   std::vector<Found> found_;
 };
 
-/// An excess that sampling alone may have caused, or that is small beside the largest, delays nobody.
-Late Search::late_threads(const Part& whole) const {
+/// Sets who is late. An excess that sampling alone may have caused, or that is small beside the largest,
+/// delays nobody.
+void Search::name_late(Lateness& lateness, double error) const {
+  lateness.largest = std::max(0.0, std::ranges::max(lateness.rest));
+  const double quantile = metrics::normal_quantile(1 - epsilon_ / (2 * threads()));
+  const double least = std::max(kLate * lateness.largest, quantile * error);
+  for (std::uint32_t t = 0; t < lateness.rest.size(); ++t) {
+    if (lateness.rest[t] <= 0 || lateness.rest[t] < least) continue;
+    lateness.late.threads.push_back(t);
+    lateness.late.excess.push_back(lateness.rest[t]);
+  }
+}
+
+/// At the end of a balanced scope: who works more in it than the mean.
+Lateness Search::lateness_in(ContextId balanced) const {
+  Lateness lateness;
+  const Part whole = parts_.whole(balanced);
   const std::span<const std::uint64_t> work = work_.of(whole.ranges);
   const double mean = mean_of(work);
-  const double quantile = metrics::normal_quantile(1 - epsilon_ / (2 * threads()));
-  const double largest = static_cast<double>(std::ranges::max(work)) - mean;
-  const double least = std::max(kLate * largest, quantile * work_.error(whole));
-  Late late;
-  for (std::uint32_t t = 0; t < work.size(); ++t) {
-    const double excess = static_cast<double>(work[t]) - mean;
-    if (excess <= 0 || excess < least) continue;
-    late.threads.push_back(t);
-    late.excess.push_back(excess);
-  }
-  return late;
+  lateness.rest.reserve(work.size());
+  for (const std::uint64_t each : work) lateness.rest.push_back(static_cast<double>(each) - mean);
+  name_late(lateness, work_.error(whole));
+  return lateness;
+}
+
+/// At one call: who waits less in it than the mean.
+Lateness Search::lateness_at(ContextId call) const {
+  Lateness lateness;
+  const std::span<const std::uint64_t> idleness = work_.idleness(call);
+  const double mean = mean_of(idleness);
+  lateness.rest.reserve(idleness.size());
+  for (const std::uint64_t each : idleness) lateness.rest.push_back(mean - static_cast<double>(each));
+  name_late(lateness, work_.error(call));
+  return lateness;
 }
 
 /// Where among the late threads the culprits are.
@@ -225,33 +282,27 @@ ContextId Search::name_of(const End& end, ContextId suspect) const {
   return after == scopes.begin() ? suspect : *(after - 1);
 }
 
-/// How much earlier the last thread arrives at the end of `whole` if the work of the threads `culprits`,
-/// ascending, in `part` falls to the others' mean.
-double Search::gain_by_removing(const Part& whole, const Part& part,
+/// How much earlier the last thread arrives if the work of the threads `culprits`, ascending, in `part` falls
+/// to the others' mean; `rest`: how much later than the mean each thread is now.
+double Search::gain_by_removing(const Rest& rest, const Part& part,
                                 std::span<const std::uint32_t> culprits) const {
-  std::vector<double> removed;
-  {
-    const std::span<const std::uint64_t> work = work_.of(part.ranges, whole.ranges);
-    double others = std::accumulate(work.begin(), work.end(), 0.0);
-    for (const std::uint32_t t : culprits) others -= static_cast<double>(work[t]);
-    others /= static_cast<double>(work.size() - culprits.size());
-    removed.reserve(culprits.size());
-    for (const std::uint32_t t : culprits)
-      removed.push_back(std::max(0.0, static_cast<double>(work[t]) - others));
-  }
-  const std::span<const std::uint64_t> work = work_.of(whole.ranges);
-  double last = 0;
+  const std::span<const std::uint64_t> work = work_.of(part.ranges);
+  double others = std::accumulate(work.begin(), work.end(), 0.0);
+  for (const std::uint32_t t : culprits) others -= static_cast<double>(work[t]);
+  others /= static_cast<double>(work.size() - culprits.size());
+  double last = std::numeric_limits<double>::lowest();
   std::size_t passed = 0;
   for (std::uint32_t t = 0; t < work.size(); ++t) {
     const bool culprit = passed < culprits.size() && culprits[passed] == t;
-    last = std::max(last, static_cast<double>(work[t]) - (culprit ? removed[passed++] : 0.0));
+    if (culprit) ++passed;
+    const double removed = culprit ? std::max(0.0, static_cast<double>(work[t]) - others) : 0.0;
+    last = std::max(last, rest[t] - removed);
   }
-  return static_cast<double>(std::ranges::max(work)) - last;
+  return std::ranges::max(rest) - last;
 }
 
 /// The two figures of docs/algorithms.md 5.5.
-void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Late& late,
-                         const Part& whole) const {
+void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const {
   suspect.save_balanced_ns = rounded(explains / threads());
   double removed = explains / threads();
   const std::vector<std::size_t> culprits = culprits_of(e);
@@ -262,27 +313,24 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
     if (e.by_thread[least] < kAlike * e.by_thread[most]) {
       std::vector<std::uint32_t> at;
       at.reserve(culprits.size());
-      for (const std::size_t i : culprits) at.push_back(late.threads[i]);
-      removed = std::min(removed, gain_by_removing(whole, e.part, at));
+      for (const std::size_t i : culprits) at.push_back(lateness.late.threads[i]);
+      removed = std::min(removed, gain_by_removing(lateness.rest, e.part, at));
     }
   }
   suspect.save_removed_ns = rounded(removed);
 }
 
-/// The suspects below one blamed context, in the parts that are not left out.
-std::vector<Found> Search::suspects_of(const database::BlameRow& row) const {
+/// The suspects below a balanced context, in the parts that are not left out, that make `blame` ns of others'
+/// waiting.
+std::vector<Found> Search::suspects_of(ContextId balanced, double blame, const Lateness& lateness) const {
   std::vector<Found> found;
-  const Part whole = parts_.whole(row.context);
-  const Late late = late_threads(whole);
-  const std::span<const std::uint64_t> work = work_.of(whole.ranges);
-  const double largest = static_cast<double>(std::ranges::max(work)) - mean_of(work);
-  const double blame = static_cast<double>(row.sum);
-  const double explainable = std::min(blame, threads() * largest);
+  const Late& late = lateness.late;
+  const double explainable = std::min(blame, threads() * lateness.largest);
   if (late.threads.empty() || explainable <= 0) return found;
   const double excess = total(late.excess);
   constexpr double kRounding = 1 - 1e-9;
   const double least = kRounding * kListed * blame / explainable * excess;
-  std::vector<End> ends = Walk(parts_, work_, late).from(row.context, late.excess, least);
+  std::vector<End> ends = Walk(parts_, work_, late).from(balanced, lateness.rest, late.excess, least);
   const auto explained_by = [&](const End& end) { return explainable * real_total(end.excess) / excess; };
   double explained = 0;
   for (const End& end : ends) explained += explained_by(end) / blame;
@@ -291,55 +339,65 @@ std::vector<Found> Search::suspects_of(const database::BlameRow& row) const {
     if (explains < kListed * blame) continue;
     const std::vector<std::size_t> culprits = culprits_of(end.excess);
     Suspect suspect{
-        .role = role_index_, .balanced = row.context, .locations = {}, .scopes = {}, .explained = {}};
+        .role = role_index_, .balanced = balanced, .locations = {}, .scopes = {}, .explained = {}};
     suspect.suspect = site_of(end.excess, culprits, late);
     suspect.named = name_of(end, suspect.suspect);
     for (const std::size_t i : culprits) suspect.locations.push_back(locations_[late.threads[i]]);
     suspect.excess_ns = rounded(real_total(end.excess));
     suspect.explains_ns = rounded(explains);
-    state_worth(suspect, explains, end.excess, late, whole);
-    suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
+    state_worth(suspect, explains, end.excess, lateness);
+    suspect.explained = {{.balanced = balanced, .ns = suspect.explains_ns}};
     judge(suspect, end.excess, culprits.size(), explained);
     suspect.scopes = std::move(end.excess.part.scopes);
-    const double bound = threads() * largest * real_total(end.excess) / excess;
+    const double bound = threads() * lateness.largest * real_total(end.excess) / excess;
     found.push_back(
         {.suspect = std::move(suspect), .own = end.excess.part.own, .apart = false, .bound = bound});
   }
   return found;
 }
 
+/// Two codes that are uneven on different threads, each before a call that all meet in, make the others wait
+/// at both calls, though the scope around them ends evenly. Who is late at each call, waiting there shows.
+std::vector<Found> Search::suspects_by_call(const database::BlameRow& row,
+                                            std::span<const ContextId> within) const {
+  std::vector<Found> found;
+  auto inner = within.begin();
+  for (ContextId x = row.context + 1; x < contexts_[row.context].end;) {
+    while (inner != within.end() && *inner < x) ++inner;
+    const bool blamed_itself = inner != within.end() && *inner == x;
+    const bool call = (contexts_[x].flags & database::kFrontier) != 0;
+    const auto idle = static_cast<double>(role_.idleness[x].sum);
+    if (call && !blamed_itself && idle >= kListed * static_cast<double>(row.sum))
+      std::ranges::move(suspects_of(row.context, idle, lateness_at(x)), std::back_inserter(found));
+    x = call || blamed_itself ? contexts_[x].end : x + 1;
+  }
+  return found;
+}
+
 /// A blamed scope within this one takes all threads equally long, so that its excess makes nobody late behind
 /// it, nor does another rank's there make up for excess outside. Only where what is left explains much less
-/// than all does, what is uneven in the scopes within may be late behind them as well.
-void Search::below(const database::BlameRow& row, std::vector<ContextId> within) {
-  std::vector<Found> found = suspects_of(row);
+/// than all does, what is uneven in the scopes within may be late behind them as well. Where either leaves
+/// most of the blame unexplained, and waiting in single calls shows who makes it, that is so.
+void Search::below(const database::BlameRow& row, const std::vector<ContextId>& within) {
+  const auto blame = static_cast<double>(row.sum);
+  std::vector<Found> found = suspects_of(row.context, blame, lateness_in(row.context));
   if (!within.empty()) {
-    parts_.leave_out(std::move(within));
-    std::vector<Found> apart = suspects_of(row);
+    parts_.leave_out(within);
+    std::vector<Found> apart = suspects_of(row.context, blame, lateness_in(row.context));
     parts_.leave_out({});
     for (Found& one : apart) one.apart = true;
     if (explains_all(apart) >= kSameWork * explains_all(found)) found = std::move(apart);
+  }
+  if (explains_all(found) < kMostly * blame) {
+    std::vector<Found> by_call = merged(suspects_by_call(row, within), std::plus());
+    if (explains_all(by_call) >= kMostly * blame) found = std::move(by_call);
   }
   std::ranges::move(found, std::back_inserter(found_));
 }
 
 /// One suspect for the same code below several balanced scopes.
 void Search::merge_equal() {
-  std::map<std::pair<std::vector<ContextId>, bool>, std::size_t> by_code;
-  std::vector<Found> once;
-  std::ranges::stable_sort(found_, std::ranges::greater(), &explains);
-  for (Found& found : found_) {
-    const auto [known, added] = by_code.try_emplace({found.suspect.scopes, found.own}, once.size());
-    if (added) {
-      once.push_back(std::move(found));
-    } else {
-      Found& into = once[known->second];
-      into.bound = std::max(into.bound, found.bound);
-      add_share(found.suspect, 1, into);
-      into.suspect.excess_ns = std::max(into.suspect.excess_ns, found.suspect.excess_ns);
-    }
-  }
-  found_ = std::move(once);
+  found_ = merged(std::move(found_), [](double a, double b) { return std::max(a, b); });
 }
 
 /// A suspect whose excess is that of others, found for balanced scopes within it, says nothing new: what it
@@ -406,12 +464,12 @@ std::vector<ContextId> outermost_within(std::span<const database::Context> conte
 
 std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, const RoleThreads& threads,
                                    const RoleView& role, std::span<const database::BlameRow> blame,
-                                   const WorkOf& work, const Options& options) {
+                                   const ByThread& values, const Options& options) {
   check_role(role, contexts.size());
   if (threads.locations.size() != role.threads)
     throw std::invalid_argument("a location is needed for every thread that is compared");
   if (role.threads < 2) return {};
-  Search search(contexts, threads.role, role, threads.locations, work, options);
+  Search search(contexts, threads.role, role, threads.locations, values, options);
   std::vector<ContextId> blamed;
   for (const database::BlameRow& row : blame) {
     if (row.sum != 0) blamed.push_back(row.context);

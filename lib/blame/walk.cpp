@@ -55,17 +55,11 @@ bool in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& 
 
 }  // namespace
 
-std::vector<End> Walk::from(database::ContextId balanced, const PerLate& late, double least) {
+std::vector<End> Walk::from(database::ContextId balanced, const Rest& rest, const PerLate& late,
+                            double least) {
   ends_.clear();
   least_ = least;
   const Part whole = parts_.whole(balanced);
-  Rest rest;
-  {
-    const std::span<const std::uint64_t> work = work_.of(whole.ranges);
-    const double mean = mean_of(work);
-    rest.reserve(work.size());
-    for (const std::uint64_t each : work) rest.push_back(static_cast<double>(each) - mean);
-  }
   division_.among(parts_.of_balanced(balanced), whole.ranges, late, rest, least,
                   [&](const Excess& excess, const Rest& without_earlier) {
                     follow(excess, {}, without_earlier);

@@ -20,9 +20,10 @@ class Walk {
   Walk(const Parts& parts, const Work& work, const Late& late)
       : parts_(parts), work_(work), division_(work, late) {}
 
-  /// The ends of the walks from the parts of `balanced`, whose excess is at least `least` ns; `late` is its
-  /// excess.
-  [[nodiscard]] std::vector<End> from(database::ContextId balanced, const PerLate& late, double least);
+  /// The ends of the walks from the parts of `balanced`, whose excess is at least `least` ns. `rest`: how
+  /// much later than the mean each thread is; `late`: the excess of those that are late.
+  [[nodiscard]] std::vector<End> from(database::ContextId balanced, const Rest& rest, const PerLate& late,
+                                      double least);
 
  private:
   void follow(Excess at, std::vector<Part> way, const Rest& rest);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank, ranks, sum;
@@ -38,7 +39,8 @@ static double uneven(const char* kind, int iteration, double done) {
   if (strcmp(kind, "lasting") == 0) return rank == 0 ? 60 : 30;
   if (strcmp(kind, "drifting") == 0) return rank == (int)(done * ranks) ? 60 : 30;
   if (strcmp(kind, "intermittent") == 0) return rank == (iteration * 7 + iteration / 3) % ranks ? 60 : 30;
-  return strcmp(kind, "messages") == 0 ? 4 : 40;
+  if (strcmp(kind, "asleep") == 0) return 1;
+  return strcmp(kind, "messages") == 0 || strcmp(kind, "large") == 0 ? 4 : 40;
 }
 
 // For 50 ms, rank 0 alone writes blocks of 64 KiB, synchronously; file systems differ in how many that are.
@@ -71,6 +73,26 @@ __attribute__((noinline)) static void pass_on(void) {
   }
 }
 
+// 32 MiB, a few times: what takes long is to move them.
+__attribute__((noinline)) static void pass_field(void) {
+  enum { kBytes = 32 << 20 };
+  static char *out, *in;
+  if (out == NULL) {
+    out = malloc(kBytes);
+    in = malloc(kBytes);
+    memset(out, rank, kBytes);
+  }
+  for (int i = 0; i < 4; ++i) {
+    MPI_Sendrecv(out, kBytes, MPI_BYTE, (rank + 1) % ranks, 0, in, kBytes, MPI_BYTE,
+                 (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+__attribute__((noinline)) static void rest_for(double seconds) {
+  nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * seconds)}, NULL);
+  sum += 1;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -83,6 +105,8 @@ int main(int argc, char** argv) {
     if (strcmp(kind, "serial") == 0) meet();
     if (strcmp(kind, "io") == 0 && rank == 0) checkpoint(argc > 3 ? argv[3] : ".");
     if (strcmp(kind, "messages") == 0) pass_on();
+    if (strcmp(kind, "large") == 0) pass_field();
+    if (strcmp(kind, "asleep") == 0) rest_for(40e-3);
     smooth(1e-3 * uneven(kind, iteration, done));
     meet();
     done = (MPI_Wtime() - start) / length;

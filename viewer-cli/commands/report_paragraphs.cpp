@@ -331,16 +331,18 @@ class Report {
   [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }
 
   void work() {
-    std::vector<std::string> parts;
+    std::vector<std::string> work_in, sleep_in;
     for (const Work& work : diagnosis_.work) {
       const double part = work.seconds / diagnosis_.total_s;
-      if (parts.size() == kWorkNamed || part < kWorthListing) break;
+      if (work_in.size() + sleep_in.size() == kWorkNamed || part < kWorthListing) break;
       const std::string name = work_phrase(experiment_, work.scope, out_.width() / 2, out_.unicode());
-      parts.push_back(out_.link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
+      (work.asleep ? sleep_in : work_in)
+          .push_back(out_.link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }
-    if (parts.empty()) return;
-    out_.gap();
-    out_.say("Most work is done in " + enumerate(parts) + '.');
+    if (!work_in.empty() || !sleep_in.empty()) out_.gap();
+    if (!work_in.empty()) out_.say("Most work is done in " + enumerate(work_in) + '.');
+    if (!sleep_in.empty())
+      out_.say("Asleep, or waiting for a device, threads are mostly in " + enumerate(sleep_in) + '.');
   }
 
   const views::Figures& figures_;

@@ -104,6 +104,8 @@ class TimeLines {
       beyond_s += seconds_of(outlier.sos_ns) - seconds_of(variation.median_ns);
     if (variation.outliers.empty() || beyond_s < kWorthTelling * seconds_of(experiment_.run.duration_ns))
       return "";
+    constexpr double kBrief = 10e-6;  // such as single messages: no iteration that a user knows
+    if (beyond_s < kBrief * static_cast<double>(variation.outliers.size())) return "";
     constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
     const bool one = variation.outliers.size() == 1;

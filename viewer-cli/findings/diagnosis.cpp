@@ -151,7 +151,8 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
   if (2 * own[first] >= all) return {procedure};
   std::vector<Work> parts;
   parts.reserve(own.size());
-  for (const auto& [scope, part] : own) parts.push_back({scope, procedure.seconds * part / all});
+  for (const auto& [scope, part] : own)
+    parts.push_back({scope, procedure.seconds * part / all, procedure.asleep});
   return parts;
 }
 
@@ -165,10 +166,11 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
                                                              metric_named(experiment, "communication"),
                                                              metric_named(experiment, "io")};
   const bool starved = !experiment.machine().suspects.empty();
+  const bool knows_sleep = !starved && !experiment.machine().threads.empty();
   const std::uint32_t main = views::main_role(experiment);
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
-    double work = 0;
+    double work = 0, on_cpu = 0;
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
       const auto own_in = [&](std::uint32_t metric) {
         return seconds(figures.flat(role, metric, scope, false).sum);
@@ -177,14 +179,17 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
       for (const std::optional<std::uint32_t>& metric : other) own -= metric ? own_in(*metric) : 0;
       if (cpu && (starved || role != main)) own = std::min(own, own_in(*cpu));
       work += own;
+      on_cpu += cpu ? own_in(*cpu) : own;
     }
     if (work <= 0) continue;
+    constexpr double kMostly = 0.5;
+    const bool asleep = knows_sleep && on_cpu < kMostly * work;
     const auto own_in = [&](database::FlatId at) { return own_time(figures, time, other, at); };
     const bool run_time = (experiment.flat[scope].flags & database::kRunTime) != 0;
-    if (run_time || work < kWorthDividing * diagnosis.total_s) {
-      diagnosis.work.push_back({scope, work});
+    if (run_time || asleep || work < kWorthDividing * diagnosis.total_s) {
+      diagnosis.work.push_back({scope, work, asleep});
     } else {
-      std::ranges::move(divide_among_inlined(experiment, {scope, work}, own_in),
+      std::ranges::move(divide_among_inlined(experiment, {scope, work, asleep}, own_in),
                         std::back_inserter(diagnosis.work));
     }
   }

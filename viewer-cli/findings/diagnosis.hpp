@@ -61,6 +61,7 @@ struct Blamed {
 struct Work {
   database::FlatId scope = 0;
   double seconds = 0;
+  bool asleep = false;  ///< it has a processor less than half of that, though processors do not lack
 };
 
 /// What a role's threads take outside of communication, waits, MPI_Init and MPI_Finalize.

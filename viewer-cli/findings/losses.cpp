@@ -1,6 +1,7 @@
 // What each kind of loss takes of all threads' time (docs/diagnosis.md): start-up, input and output, and idle
 // threads as measured; waiting in MPI is divided among what suspects explain, what time lines or varying gaps
-// show, and the rest. Cost: linear in contexts, and per-thread values of the first few suspects.
+// show, and the rest, to which the work of the MPI library is added. Cost: linear in contexts, and per-thread
+// values of the first few suspects.
 #include "findings/losses.hpp"
 
 #include "blame/machine.hpp"
@@ -29,11 +30,12 @@ class Measurement {
         diagnosis_(diagnosis),
         time_(views::metric_named(experiment_, "REALTIME")),
         idleness_(views::metric_named(experiment_, "idleness")),
+        communication_(views::metric_named(experiment_, "communication")),
         read_or_written_(views::metric_named(experiment_, "io")) {}
 
   MeasuredLosses measure() {
     losses_.samples = experiment_.quality.samples;
-    losses_.threads = experiment_.locations.size();
+    losses_.threads = lasting_threads();
     losses_.without_path = experiment_.quality.full;
     losses_.total_s = diagnosis_.total_s;
     add_machine();
@@ -42,12 +44,23 @@ class Measurement {
       add_suspects();
       losses_.io_s += losses_.io_waited_s;
       add_varying_work();
-      losses_.messages_s = left_s_;
+      losses_.messages_s = left_s_ + losses_.moving_s;
+      add_sleep();
     }
     return {.losses = losses_, .lasting = lasting_, .serial = serial_, .io = io_};
   }
 
  private:
+  /// Those that lived for a tenth of the longest's time: brief helpers have few samples in the longest run.
+  [[nodiscard]] std::uint64_t lasting_threads() const {
+    constexpr std::uint64_t kTenth = 10;
+    if (!time_ || experiment_.contexts.empty()) return experiment_.locations.size();
+    const std::vector<std::uint64_t> lived = figures_.per_thread(0, *time_, true);
+    const std::uint64_t longest = lived.empty() ? 0 : std::ranges::max(lived);
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(lived, [&](std::uint64_t ns) { return ns >= longest / kTenth; }));
+  }
+
   void add_machine() {
     for (const database::MachineSuspect& suspect : experiment_.machine().suspects) {
       if (suspect.kind == database::MachineKind::slow) continue;
@@ -70,6 +83,25 @@ class Measurement {
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = main_threads_io_s();
     left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_));
+    const std::vector<ContextId> all = views::mpi_start_up(experiment_);
+    losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all, communication_));
+  }
+
+  /// Outside waits and start-up, what no thread had a processor for, nor was ready to run; as far as the
+  /// kernel says so.
+  void add_sleep() {
+    double asleep_s = 0, without_processor_s = 0;
+    for (const database::ScheduledThread& thread : experiment_.machine().threads) {
+      const double gone_s =
+          (static_cast<double>(thread.work_ns) - static_cast<double>(thread.work_cpu_ns)) / kNsPerSecond;
+      asleep_s += std::max(0.0, gone_s - blame::preempted(thread).work_ns / kNsPerSecond);
+    }
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      if (const std::optional<WorkTime> work = work_time(figures_, role.role))
+        without_processor_s += std::max(0.0, work->wall_s - work->cpu_s);
+    }
+    losses_.asleep_s =
+        std::max(0.0, std::min(asleep_s, without_processor_s) - (losses_.io_s - losses_.io_waited_s));
   }
 
   /// What other threads read and write meanwhile makes nobody wait by itself.
@@ -160,7 +192,7 @@ class Measurement {
   const views::Figures& figures_;
   const database::Contents& experiment_;
   const Diagnosis& diagnosis_;
-  std::optional<std::uint32_t> time_, idleness_, read_or_written_;
+  std::optional<std::uint32_t> time_, idleness_, communication_, read_or_written_;
   Losses losses_;
   std::optional<SuspectFacts> lasting_, serial_, io_;
   double left_s_ = 0;  ///< waiting in MPI that nothing explains so far

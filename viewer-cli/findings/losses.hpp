@@ -11,7 +11,8 @@ namespace culprit::viewer {
 
 /// What the verdict rests on, in seconds of all threads together unless said otherwise.
 struct Losses {
-  std::uint64_t samples = 0, threads = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t threads = 0;       ///< without those that lived for less than a tenth of the longest's time
   std::uint64_t without_path = 0;  ///< samples of which only the number is known
   bool few_processors = false;     ///< the machine is a suspect, and not for slow processors
   double processors_s = 0;         ///< what those that could have worked lacked one then
@@ -19,16 +20,18 @@ struct Losses {
   double no_processor_s = 0;       ///< IdlenessParts::no_processor_s
   double elsewhere_s = 0;          ///< IdlenessParts::elsewhere_s
   double total_s = 0;              ///< of the run
+  double asleep_s = 0;             ///< neither waiting for others nor reading and writing: wants no processor
   double startup_s = 0;
   double io_s = 0;         ///< in calls that read and write, and waiting for ranks that are in them
   double io_waited_s = 0;  ///< of that, the waiting
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
-  double messages_s = 0;  ///< the other waiting in MPI
+  double messages_s = 0;  ///< the other waiting in MPI, and `moving_s`
+  double moving_s = 0;    ///< in MPI calls, working: copying, sending, polling, reductions
   double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
 
   /// Waiting for no rank that is late all the time.
-  [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s; }
+  [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s - moving_s; }
   [[nodiscard]] bool mostly_lost() const { return 2 * without_path > samples; }
   [[nodiscard]] double sum() const {
     return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s + threads_s;

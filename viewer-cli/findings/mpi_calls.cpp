@@ -110,6 +110,16 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   return list;
 }
 
+std::string hardest_working_call(const database::Contents& experiment) {
+  std::map<std::string, std::uint64_t> work;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    if (call.context != 0)
+      work[mpi_call_name(experiment, call.context)] += sum_at(experiment, "communication", call.context);
+  }
+  const auto most = std::ranges::max_element(work, {}, [](const auto& each) { return each.second; });
+  return most == work.end() || most->second == 0 ? std::string() : most->first;
+}
+
 bool receives(const std::string& name) {
   return name.find("ecv") != std::string::npos || name.starts_with("MPI_Wait") ||
          name.starts_with("MPI_Test") || name.find("robe") != std::string::npos;
@@ -149,8 +159,7 @@ class Patterns {
       const std::string name = mpi_call_name(experiment_, call.context);
       const bool collective = is_collective(call, name);
       if (!collective && call.sent_bytes == 0) continue;  // what is received was sent somewhere
-      // Without time lines, receiving is mostly waiting for late ranks.
-      const double cost_s = collective || !late_known() ? own(call) : own(call) + share_of_receiving(call);
+      const double cost_s = collective ? own(call) : own(call) + share_of_receiving(call);
       if (cost_s < kNotableCost * diagnosis_.total_s) continue;
       const std::string text = collective ? of_collective(call, name, cost_s) : of_messages(call, cost_s);
       if (!text.empty()) found.emplace_back(cost_s, text);
@@ -170,12 +179,17 @@ class Patterns {
     return std::max(0.0, seconds_of(call.ns) - (late == late_.end() ? 0 : late->second));
   }
 
+  /// Of a call that receives. Without time lines, waiting may be for late ranks: then what it works counts.
+  [[nodiscard]] double of_transfers(const CallTraffic& call) const {
+    return late_known() ? own(call) : seconds_of(sum_at(experiment_, "communication", call.context));
+  }
+
   void add_up() {
     for (const CallTraffic& call : experiment_.communication().calls) {
       if (call.context == 0) continue;
       const std::string name = mpi_call_name(experiment_, call.context);
       // MPI_Sendrecv bears its own time as a sender already.
-      if (receives(name) && call.sent_bytes == 0) receiving_s_ += own(call);
+      if (receives(name) && call.sent_bytes == 0) receiving_s_ += of_transfers(call);
       if (call.sent_bytes != 0 && !is_collective(call, name)) sent_ += sent_messages(call);
     }
   }
@@ -219,7 +233,7 @@ class Patterns {
     const std::string of = call.smallest == call.largest ? " of " : " of some ";
     const std::string what = keep(number(sent) + " messages" + of + bytes(size)) + " from " + place_of(call);
     const std::string takes =
-        " take " + share(cost_s) + " of the time" + (late_known() ? " with what receives them" : "");
+        " take " + share(cost_s) + " of the time" + (receiving_s_ > 0 ? " with what receives them" : "");
     if (size < kSmall && sent >= kMany)
       return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") +
              ", where none needs an answer first, up to " + share(cost_s * (1 - 1 / kTogether)) +

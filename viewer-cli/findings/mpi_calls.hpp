@@ -39,6 +39,10 @@ inline constexpr const char* kFurtherPaths = "further call paths";
 /// How the function that a row is about is called.
 std::string mpi_call_name(const database::Contents& experiment, database::ContextId context);
 
+/// The function whose calls work most, as against waiting: where messages are copied. Empty where no calls
+/// were counted.
+std::string hardest_working_call(const database::Contents& experiment);
+
 /// Whether a function of this name may wait for a message.
 bool receives(const std::string& name);
 

@@ -5,6 +5,7 @@
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/idleness_parts.hpp"
+#include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "findings/suspect_names.hpp"
@@ -54,7 +55,10 @@ class VerdictWords {
         width_(width),
         unicode_(unicode) {}
 
-  [[nodiscard]] std::string text(VerdictKind kind) const {
+  [[nodiscard]] std::string text(VerdictKind kind) const { return gone() + loss(kind); }
+
+ private:
+  [[nodiscard]] std::string loss(VerdictKind kind) const {
     switch (kind) {
       case VerdictKind::healthy:
         return healthy();
@@ -64,11 +68,11 @@ class VerdictWords {
         return "Starting up: MPI_Init and MPI_Finalize take " + share(losses_.startup_s) +
                " of the time. A longer run shows more of the program itself.";
       case VerdictKind::uneven_lasting:
-        return "Uneven work" + of_suspect(measured_.lasting) + " The others wait for that " +
-               share(losses_.lasting_s) + " of the time.";
+        return "Uneven work" + of_suspect(measured_.lasting) +
+               others_wait(measured_.lasting, losses_.lasting_s);
       case VerdictKind::serial:
-        return "A serial section" + of_suspect(measured_.serial) + " The others wait for that " +
-               share(losses_.serial_s) + " of the time.";
+        return "A serial section" + of_suspect(measured_.serial) +
+               others_wait(measured_.serial, losses_.serial_s);
       case VerdictKind::uneven_drifting:
         return "Uneven work that moves: which ranks are late changes over the run. Ranks wait for that " +
                share(losses_.drifting_s) + " of the time." + dearest();
@@ -78,8 +82,7 @@ class VerdictWords {
                share(losses_.intermittent_s) + " of the time." + dearest();
       case VerdictKind::messages:
         if (losses_.elsewhere_s >= kLargePart * losses_.messages_s) return elsewhere();
-        return "Communication: ranks wait " + share(losses_.messages_s) + " of the time" + where() +
-               " and none is consistently slower than the others" + other_waiting(losses_.messages_s) + '.';
+        return messages();
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
@@ -97,7 +100,6 @@ class VerdictWords {
            ". Measure a longer run, or sample faster (hpcrun-lite -e REALTIME@f1000).";
   }
 
- private:
   [[nodiscard]] std::string share(double seconds) const {
     return keep(round_percent(losses_.total_s > 0 ? std::min(1.0, seconds / losses_.total_s) : 0));
   }
@@ -106,9 +108,31 @@ class VerdictWords {
     const double waiting_s = diagnosis_.idle_s;
     const std::string healthy =
         experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy until it was cut short: ";
-    if (waiting_s <= 0) return healthy + "no waiting was seen.";
-    return healthy + share(losses_.total_s - waiting_s) + " of the time is work, " + share(waiting_s) +
-           " waiting.";
+    const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
+    const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
+    if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
+    const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
+    return healthy + share(std::max(0.0, losses_.total_s - waiting_s - moving_s - asleep_s)) +
+           " of the time is work, " + (moves ? share(moving_s) + " work of MPI calls, " : "") +
+           (sleeps ? share(asleep_s) + " sleep, " : "") + share(waiting_s) + " waiting.";
+  }
+
+  [[nodiscard]] static std::string in_calls(const std::string& name) {
+    return name.empty() ? "" : ", most of that in " + name;
+  }
+
+  /// Waiting, and what MPI calls work themselves.
+  [[nodiscard]] std::string messages() const {
+    const std::string even = "none is consistently slower than the others";
+    if (losses_.moving_s < kNotableWaiting * losses_.total_s)
+      return "Communication: ranks wait " + share(losses_.messages_s) + " of the time" +
+             (diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name) + ",") + " and " +
+             even + other_waiting(losses_.messages_s) + '.';
+    const double waiting_s = losses_.messages_s - losses_.moving_s;
+    return "Communication takes " + share(losses_.messages_s) + " of the time: in " +
+           share(losses_.moving_s) + " MPI calls work, such as copying messages" +
+           in_calls(hardest_working_call(experiment_)) + "; in " + share(waiting_s) + " ranks wait, and " +
+           even + other_waiting(waiting_s) + '.';
   }
 
   [[nodiscard]] std::string starved() const {
@@ -151,6 +175,22 @@ class VerdictWords {
            threads_phrase(experiment_, suspect.locations) + '.';
   }
 
+  /// For the suspect that is named, and for all like it.
+  [[nodiscard]] std::string others_wait(const std::optional<SuspectFacts>& facts, double all_s) const {
+    constexpr double kMostOfAll = 0.9;
+    const double one_s = facts ? std::min(seconds_of(facts->suspect->explains_ns), all_s) : all_s;
+    return " The others wait for that " + share(one_s) + " of the time" +
+           (one_s < kMostOfAll * all_s ? ", and " + share(all_s) + " with other code of this kind." : ".");
+  }
+
+  /// What ended the run, where a rank did: before whatever the run loses.
+  [[nodiscard]] std::string gone() const {
+    const std::vector<std::uint32_t> left = ranks_that_left(experiment_);
+    if (left.empty() || experiment_.quality.cut_short == 0) return {};
+    return capitalized(threads_phrase(experiment_, left)) +
+           " ended without MPI_Finalize, for which the launcher killed the others. ";
+  }
+
   [[nodiscard]] std::string elsewhere() const {
     return "Communication: ranks wait " + share(losses_.elsewhere_s) +
            " of the time for processes of another world, which they started or connected to" +
@@ -169,10 +209,6 @@ class VerdictWords {
   [[nodiscard]] std::string other_waiting(double said_s) const {
     const double others_s = diagnosis_.idle_s - said_s;
     return others_s < kNotableWaiting * losses_.total_s ? "" : "; other waiting takes " + share(others_s);
-  }
-
-  [[nodiscard]] std::string where() const {
-    return diagnosis_.where.empty() ? "" : ", most of that in " + diagnosis_.where.front().name + ",";
   }
 
   [[nodiscard]] std::string io() const {
@@ -232,7 +268,9 @@ VerdictKind decide(const Losses& losses) {
     return VerdictKind::too_short;
   const double lost_s = losses.sum() - losses.startup_s;
   const bool little = lost_s < kLittle * (losses.total_s - losses.startup_s);
-  if (losses.few_processors && (!little || losses.processors_s >= kLittle * losses.total_s))
+  // Who lacks a processor makes others wait, but does not read and write for longer.
+  const bool mostly_io = losses.io_s >= std::max(lost_s - losses.io_s, losses.processors_s);
+  if (losses.few_processors && !mostly_io && (!little || losses.processors_s >= kLittle * losses.total_s))
     return VerdictKind::starved;
   if (losses.processors_s + losses.no_processor_s >= kMostlyStarved * losses.total_s)
     return VerdictKind::starved;

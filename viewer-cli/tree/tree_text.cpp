@@ -151,8 +151,8 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
   if (request.without_startup)
     out << '\n'
         << screen.dim(
-               "Shares are of the run without MPI_Init and MPI_Finalize; what holds these may have above 100 "
-               "%.")
+               "Shares are of the run without MPI_Init and MPI_Finalize; what takes longer than that, with "
+               "these in it, has none.")
         << '\n';
 }
 
@@ -246,7 +246,10 @@ std::string NumberColumns::cell(const Part& part, double value) const {
   if (value == 0) return "";
   if (!part.share) return scales_[part.metric].write(value);
   const double whole = wholes_[part.metric];
-  return whole > 0 ? grouped(value / whole * kPercent, 1) : "";
+  if (whole <= 0) return "";
+  constexpr double kRounding = 1 + 1e-6;
+  if (value > kRounding * whole) return "-";  // start-up is in it, and in no share
+  return grouped(value / whole * kPercent, 1);
 }
 
 std::string NumberColumns::row(const views::VisibleNode& row) const {

@@ -42,17 +42,23 @@ void diagnose_role(database::Experiment& experiment, const Roles& roles, std::ui
   of_all.threads = experiment.roles[role].threads;
   of_all.idleness = totals.idleness_of_all();
   experiment.blame.push_back(blame::shift_blame(experiment.contexts, of_all, experiment.balance.back()));
-  std::vector<std::uint64_t> of_role;
-  const blame::WorkOf work_in_role = [&](const blame::Ranges& of,
-                                         const blame::Ranges& within) -> std::span<const std::uint64_t> {
-    const std::vector<std::uint64_t>& all = work.of(of, within);
+  std::vector<std::uint64_t> of_role, idleness;
+  const auto in_role = [&](const std::vector<std::uint64_t>& all) -> std::span<const std::uint64_t> {
     if (compared.size() == all.size()) return all;
     of_role.resize(compared.size());
     std::ranges::transform(compared, of_role.begin(), [&](std::uint32_t l) { return all[l]; });
     return of_role;
   };
+  const blame::ByThread values = {
+      .work = [&](const blame::Ranges& of,
+                  const blame::Ranges& within) { return in_role(work.of(of, within)); },
+      .idleness =
+          [&](database::ContextId x) {
+            idleness = work.idleness({{.first = x, .end = experiment.contexts[x].end}});
+            return in_role(idleness);
+          }};
   const auto suspects = blame::find_suspects(experiment.contexts, {role, compared}, view,
-                                             experiment.blame.back(), work_in_role, options);
+                                             experiment.blame.back(), values, options);
   experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
 }
 

@@ -1,5 +1,5 @@
-// Work per thread in some contexts, for suspects: rank 0 broadcasts their ranges, every rank of the analysis
-// sums it up from its share of the database's tiles, and rank 0 keeps the latest answers (32
+// Work or idleness per thread in some contexts, for suspects: rank 0 broadcasts their ranges, every rank of
+// the analysis sums it up from its share of the database's tiles, and rank 0 keeps the latest answers (32
 // MiB), since a walk asks for most of them several times. Pages are given back after each sixteen tiles.
 // Cost: a few lists per tile; 8 bytes per thread sent (docs/scaling.md).
 #include "merge/diagnosis/work_by_thread.hpp"
@@ -31,11 +31,11 @@ constexpr int kAnswerTag = 205;
 using database::ContextId;
 using database::TileValues;
 
-/// A share's answer: the work by location, in the order of its tiles, or why there is none.
-exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint64_t>& work) {
+/// A share's answer: times by location, in the order of its tiles, or why there are none.
+exchange::Bytes to_bytes(const std::string& problem, const std::vector<std::uint64_t>& times) {
   cct::MessageWriter message;
   message.text(problem);
-  message.values(work);
+  message.values(times);
   return message.take();
 }
 
@@ -56,7 +56,7 @@ std::vector<database::ContextRange> difference(std::span<const database::Context
 
 }  // namespace
 
-void WorkByThread::look_up(const Ranges& ranges, const Visit& visit) {
+void WorkByThread::look_up(What what, const Ranges& ranges, const Visit& visit) {
   std::vector<std::uint64_t> time;
   std::vector<std::uint64_t> idleness;
   const TileValues::Share mine = share(comm_.rank());
@@ -69,18 +69,20 @@ void WorkByThread::look_up(const Ranges& ranges, const Visit& visit) {
         {.metric = Columns::kIdleness, .by_location = idleness, .first = range.first}};
     values_.add_all(ranges, into, {.first = tile, .step = values_.tiles()});
     for (std::uint32_t l = 0; l < range.locations; ++l) time[l] -= idleness[l];
-    visit(range.first, time);
+    visit(range.first, what == What::work ? time : idleness);
     if (++looked_at_ % kReleased == 0) writer_.release_values();
   }
 }
 
 exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
-  const auto ranges = cct::MessageReader(question).values<TileValues::ContextRange>();
+  cct::MessageReader asked(question);
+  const auto what = static_cast<What>(asked.values<std::uint8_t>().at(0));
+  const auto ranges = asked.values<TileValues::ContextRange>();
   try {
     std::vector<std::uint64_t> all;
     all.reserve(values_.locations() / static_cast<std::size_t>(comm_.size()) + 1);
-    look_up(ranges, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> work) {
-      all.insert(all.end(), work.begin(), work.end());
+    look_up(what, ranges, [&](std::uint32_t /*first*/, std::span<const std::uint64_t> times) {
+      all.insert(all.end(), times.begin(), times.end());
     });
     return to_bytes({}, all);
   } catch (const std::exception& error) {
@@ -88,11 +90,12 @@ exchange::Bytes WorkByThread::answer(const exchange::Bytes& question) {
   }
 }
 
-std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
+std::vector<std::uint64_t> WorkByThread::ask_all(What what, const Ranges& ranges) {
   cct::MessageWriter message;
+  message.values(std::vector{static_cast<std::uint8_t>(what)});
   message.values(ranges);
   exchange::Bytes question = message.take();
-  std::vector<std::uint64_t> work(values_.locations());
+  std::vector<std::uint64_t> times(values_.locations());
   comm_.broadcast(question, 0);
   std::string problem;
   const auto attempt = [&](const auto& step) {
@@ -103,8 +106,8 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
     }
   };
   attempt([&] {
-    look_up(ranges, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
-      std::ranges::copy(some, work.begin() + first);
+    look_up(what, ranges, [&](std::uint32_t first, std::span<const std::uint64_t> some) {
+      std::ranges::copy(some, times.begin() + first);
     });
   });
   for (int rank = 1; rank < comm_.size(); ++rank) {  // they answer, whatever happened
@@ -112,14 +115,14 @@ std::vector<std::uint64_t> WorkByThread::ask_all(const Ranges& ranges) {
     attempt([&] {
       cct::MessageReader reader(bytes);
       problem = reader.text();
-      if (problem.empty()) put(share(rank), reader.values<std::uint64_t>(), work);
+      if (problem.empty()) put(share(rank), reader.values<std::uint64_t>(), times);
     });
   }
   if (!problem.empty()) throw std::runtime_error(problem);
-  return work;
+  return times;
 }
 
-/// `part`: the work of the locations of some tiles, one after the other.
+/// `part`: the times of the locations of some tiles, one after the other.
 void WorkByThread::put(const TileValues::Share& share, std::span<const std::uint64_t> part,
                        std::vector<std::uint64_t>& into) const {
   for (std::size_t tile = share.first; tile < values_.tiles(); tile += share.step) {
@@ -133,10 +136,10 @@ void WorkByThread::put(const TileValues::Share& share, std::span<const std::uint
 /// little beside its way.
 std::vector<std::uint64_t> WorkByThread::find(const Ranges& ranges, const Ranges& within) {
   const auto known = by_ranges_.find(within);
-  if (known == by_ranges_.end() || values_.tiles() == 0) return ask_all(ranges);
+  if (known == by_ranges_.end() || values_.tiles() == 0) return ask_all(What::work, ranges);
   const Ranges rest = difference(within, ranges);
-  if (values_.lists_of(ranges, 0) <= values_.lists_of(rest, 0)) return ask_all(ranges);
-  std::vector<std::uint64_t> work = ask_all(rest);
+  if (values_.lists_of(ranges, 0) <= values_.lists_of(rest, 0)) return ask_all(What::work, ranges);
+  std::vector<std::uint64_t> work = ask_all(What::work, rest);
   const std::vector<std::uint64_t>& whole = known->second->work;
   std::ranges::transform(whole, work, work.begin(), std::minus());
   return work;

@@ -15,8 +15,8 @@
 
 namespace culprit::merge {
 
-/// Work (REALTIME - idleness, ns) in some contexts, by location: rank 0 asks, every rank looks it up in its
-/// share of the tiles.
+/// Work (REALTIME - idleness, ns) in some contexts, or their idleness, by location: rank 0 asks, every rank
+/// looks it up in its share of the tiles.
 class WorkByThread {
  public:
   using Ranges = std::vector<database::ContextRange>;
@@ -35,20 +35,25 @@ class WorkByThread {
   /// until the next call. Throws std::runtime_error where a rank cannot read its share.
   const std::vector<std::uint64_t>& of(const Ranges& ranges, const Ranges& within);
 
+  /// The same of idleness, which is read anew each time.
+  std::vector<std::uint64_t> idleness(const Ranges& ranges) { return ask_all(What::idleness, ranges); }
+
  private:
+  enum class What : std::uint8_t { work, idleness };
+
   /// What was asked for lately, the latest first: walking down a tree asks for each context twice.
   struct Known {
     Ranges ranges;
     std::vector<std::uint64_t> work;
   };
 
-  using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> work)>;
+  using Visit = std::function<void(std::uint32_t first, std::span<const std::uint64_t> times)>;
 
   void serve();
-  /// The work of the locations of this rank's tiles, tile by tile.
-  void look_up(const Ranges& ranges, const Visit& visit);
+  /// Of the locations of this rank's tiles, tile by tile.
+  void look_up(What what, const Ranges& ranges, const Visit& visit);
   [[nodiscard]] exchange::Bytes answer(const exchange::Bytes& question);
-  [[nodiscard]] std::vector<std::uint64_t> ask_all(const Ranges& ranges);
+  [[nodiscard]] std::vector<std::uint64_t> ask_all(What what, const Ranges& ranges);
   [[nodiscard]] std::vector<std::uint64_t> find(const Ranges& ranges, const Ranges& within);
   void put(const database::TileValues::Share& share, std::span<const std::uint64_t> part,
            std::vector<std::uint64_t>& into) const;

@@ -77,6 +77,12 @@ def shared_kernel(mpi):
     return made("shared_kernel", 4, mpi, step, cause("smooth", 4, 2, 5))
 
 
+def compensating(mpi):
+    """Two functions are uneven as much, on different ranks, each before a call that all ranks wait in: in sum all work as long."""
+    step = [Invoke(leaf("forces", 6)), Communication("ALLREDUCE();"), Invoke(leaf("neighbours", 6)), Communication("BARRIER();")]
+    return made("compensating", 4, mpi, step, cause("forces", 4, 0, 6), cause("neighbours", 4, 1, 6))
+
+
 def interrupted(mpi):
     """One iteration takes much longer on one rank."""
     body = [Invoke(leaf("even_part", 12)), Invoke(leaf("other_part", 6)), Communication("ALLREDUCE();")]
@@ -91,5 +97,5 @@ def balanced(mpi):
 
 
 def programs(mpi):
-    kinds = (asymmetric_calls, alternatives, serial_section, two_below_one, shared_kernel, interrupted, balanced)
+    kinds = (asymmetric_calls, alternatives, serial_section, two_below_one, shared_kernel, compensating, interrupted, balanced)
     return dict(kind(mpi) for kind in kinds)

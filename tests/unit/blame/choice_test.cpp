@@ -172,7 +172,8 @@ Outcome judge_one(std::uint32_t threads, int samples, const Sizes& sizes, std::m
   const RoleView& view = role.view();
   const std::vector<database::BlameRow> blame = {
       {loop, static_cast<std::uint64_t>(view.idleness[0].sum), 0, 0}};
-  const auto suspects = find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
+  const auto suspects =
+      find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
   if (suspects.empty()) return {};
   const Suspect& first = suspects.front();
   return {.listed = true,

@@ -81,9 +81,9 @@ const RoleView& RoleFixture::view() {
   return view_;
 }
 
-WorkOf RoleFixture::work() const {
-  return [this, work = std::vector<std::uint64_t>()](
-             const Ranges& of, const Ranges&) mutable -> std::span<const std::uint64_t> {
+ByThread RoleFixture::by_thread() const {
+  const auto work_of = [this, work = std::vector<std::uint64_t>()](
+                           const Ranges& of, const Ranges&) mutable -> std::span<const std::uint64_t> {
     work.assign(threads_, 0);
     for (const database::ContextRange& range : of) {
       for (ContextId x = range.first; x < range.end; ++x) {
@@ -92,6 +92,8 @@ WorkOf RoleFixture::work() const {
     }
     return work;
   };
+  const auto idleness_of = [this](ContextId x) -> std::span<const std::uint64_t> { return idle_[x]; };
+  return {.work = work_of, .idleness = idleness_of};
 }
 
 std::vector<std::uint32_t> RoleFixture::locations() const {
@@ -105,7 +107,7 @@ RoleFixture::Result RoleFixture::analyse(const Options& options) {
   const RoleView& role = view();
   result.balance = test_balance(contexts_, role, options);
   result.blame = shift_blame(contexts_, role, result.balance);
-  result.suspects = find_suspects(contexts_, {0, locations()}, role, result.blame, work(), options);
+  result.suspects = find_suspects(contexts_, {0, locations()}, role, result.blame, by_thread(), options);
   return result;
 }
 

@@ -48,7 +48,7 @@ class RoleFixture {
   void block(database::ContextId leaf, std::uint64_t samples);
 
   [[nodiscard]] const RoleView& view();
-  [[nodiscard]] WorkOf work() const;
+  [[nodiscard]] ByThread by_thread() const;
   [[nodiscard]] std::vector<std::uint32_t> locations() const;
 
   /// Everything in order: balance, blame, suspects.

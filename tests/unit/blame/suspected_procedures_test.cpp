@@ -20,7 +20,7 @@ namespace {
 std::vector<Suspect> suspects_below(const TreeFixture& tree, RoleFixture& role, ContextId balanced) {
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{balanced, static_cast<std::uint64_t>(view.idleness[0].sum), 0, 0}};
-  return find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
+  return find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
 }
 
 constexpr database::StringId kWork = 1, kSecond = 2, kThird = 3, kHelper = 4;
@@ -244,7 +244,7 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   role.spend(outer_wait, {300, 300, 0, 300}, true);
   const std::vector<BlameRow> blame = {{outer, 900, 0, 0}, {inner, 1800, 0, 0}};
   const auto suspects =
-      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.by_thread(), {});
   REQUIRE(suspects.size() == 1);
   CHECK(suspects[0].suspect == slow);
   CHECK(suspects[0].balanced == inner);
@@ -255,7 +255,7 @@ TEST_CASE("a suspect is listed once, with what it explains below each balanced s
   role.spend(outer_wait, {500, 500, 0, 500}, true);
   const std::vector<BlameRow> more = {{outer, 2400, 0, 0}, {inner, 1800, 0, 0}};
   const auto bounded =
-      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), more, role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), more, role.by_thread(), {});
   REQUIRE(bounded.size() == 1);
   CHECK(bounded[0].explains_ns == 2700);  // 4 · 675
   CHECK(bounded[0].save_balanced_ns == 675);
@@ -285,7 +285,7 @@ TEST_CASE("what is uneven in a balanced scope within makes nobody late behind th
              true);
   const std::vector<BlameRow> blame = {{main, 3000, 0, 0}, {loop, 3000, 0, 0}};
   const auto suspects =
-      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.by_thread(), {});
   REQUIRE(suspects.size() == 2);
   for (const database::Suspect& suspect : suspects) {
     const bool serial = suspect.suspect == assemble;
@@ -317,7 +317,7 @@ TEST_CASE("what an outer scope's suspect explains is handed to those found withi
   role.spend(outer_wait, {300, 300, 0, 300}, true);
   const std::vector<BlameRow> blame = {{main, 900, 0, 0}, {inner, 1800, 0, 0}};
   const auto suspects =
-      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.work(), {});
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.by_thread(), {});
   REQUIRE(suspects.size() == 2);
   CHECK(suspects[0].suspect == slower);
   CHECK(suspects[0].explained == std::vector<database::Explained>{{inner, 1200}, {main, 600}});

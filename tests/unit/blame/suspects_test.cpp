@@ -38,7 +38,7 @@ std::vector<Suspect> suspects_of(Program& program, RoleFixture& role) {
   const RoleView& view = role.view();
   const auto idle = static_cast<std::uint64_t>(view.idleness[0].sum);
   const std::vector<BlameRow> blame = {{program.loop, idle, 0, 0}};
-  return find_suspects(program.tree.contexts(), {3, role.locations()}, view, blame, role.work(), {});
+  return find_suspects(program.tree.contexts(), {3, role.locations()}, view, blame, role.by_thread(), {});
 }
 
 using Numbers = std::vector<std::uint32_t>;
@@ -62,6 +62,54 @@ TEST_CASE("the slow function is suspected, with its threads and its worth") {
   CHECK(s.explains_ns == 2400);      // all of it: 4 · (2300 − 1700)
   CHECK(s.save_balanced_ns == 600);  // 2400 / 4
   CHECK(s.save_removed_ns == 800);   // 2400 / 3
+}
+
+TEST_CASE("where two codes compensate each other, waiting in the calls after each tells who is late") {
+  TreeFixture tree;
+  const ContextId loop = tree.add(tree.add(0, ContextKind::procedure), ContextKind::loop);
+  const ContextId f = tree.call(loop, 1, 10);
+  const ContextId f_line = tree.add(f, ContextKind::statement);
+  const ContextId after_f = tree.add_wait(tree.add(loop, ContextKind::call));
+  const ContextId g = tree.call(loop, 2, 20);
+  const ContextId g_line = tree.add(g, ContextKind::statement);
+  const ContextId after_g = tree.add_wait(tree.add(loop, ContextKind::call));
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(f_line, {1800, 1000, 1000, 1000});
+  role.spend(g_line, {1000, 1800, 1000, 1000});
+  const auto found = [&] {
+    const RoleView& view = role.view();
+    const std::vector<BlameRow> blame = {{loop, static_cast<std::uint64_t>(view.idleness[0].sum), 0, 0}};
+    return find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
+  };
+  SECTION("all wait in both") {
+    role.spend(after_f, {0, 800, 800, 800}, true);
+    role.spend(after_g, {800, 0, 800, 800}, true);
+    const std::vector<Suspect> suspects = found();
+    REQUIRE(suspects.size() == 2);
+    CHECK(suspects[0].suspect == f_line);
+    CHECK(suspects[0].locations == Numbers{0});
+    CHECK(suspects[1].suspect == g_line);
+    CHECK(suspects[1].locations == Numbers{1});
+    for (const Suspect& s : suspects) {
+      CHECK(s.balanced == loop);
+      CHECK(s.explains_ns == 2400);
+      CHECK(s.save_balanced_ns == 600);
+      CHECK(s.save_removed_ns == 800);
+    }
+  }
+  SECTION("all wait only where f and g are over: two late ranks") {
+    role.spend(after_g, {0, 0, 800, 800}, true);
+    const std::vector<Suspect> suspects = found();
+    REQUIRE(suspects.size() == 2);
+    for (const Suspect& s : suspects) CHECK(s.explains_ns == 800);
+  }
+  SECTION("each waits as long: for something else") {
+    role.spend(after_f, {800, 800, 800, 800}, true);
+    role.spend(after_g, {800, 800, 800, 800}, true);
+    const std::vector<Suspect> suspects = found();
+    REQUIRE(suspects.size() == 2);
+    for (const Suspect& s : suspects) CHECK(s.explains_ns == 800);
+  }
 }
 
 TEST_CASE("a suspect explains no more than imbalance can, nor more than the blame") {
@@ -153,7 +201,8 @@ TEST_CASE("call sites and roots are passed through") {
   role.spend(wait, {200, 0, 200, 0}, true);
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{0, 400, 0, 200}};
-  const auto suspects = find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
+  const auto suspects =
+      find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
   REQUIRE(suspects.size() == 2);
   for (const Suspect& s : suspects) CHECK(tree.contexts()[s.suspect].kind == ContextKind::procedure);
   CHECK(suspects[0].explains_ns + suspects[1].explains_ns == 400);
@@ -250,7 +299,7 @@ TEST_CASE("one thread, no blame or wrong sizes: no suspects") {
   CHECK(suspects_of(p, alone).empty());
   RoleFixture two(p.tree.contexts(), 2);
   const std::vector<std::uint32_t> too_many = {0, 1, 2};
-  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), {0, too_many}, two.view(), {}, two.work(), {}),
+  CHECK_THROWS_AS(find_suspects(p.tree.contexts(), {0, too_many}, two.view(), {}, two.by_thread(), {}),
                   std::invalid_argument);
 }
 
@@ -282,13 +331,15 @@ TEST_CASE("a suspect is code of the user, not what a run-time library does for i
   role.spend(wait, {800, 800, 0, 800}, true);
   const RoleView& view = role.view();
   const std::vector<BlameRow> blame = {{loop, 2400, 0, 0}};
-  const auto suspects = find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.work(), {});
+  const auto suspects =
+      find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
   REQUIRE(suspects.size() == 1);
   CHECK(suspects[0].suspect == items);
 
   SECTION("where nothing of the user's is below the blamed scope, the library's procedure is named") {
     const std::vector<BlameRow> deeper = {{items, 2400, 0, 0}};
-    const auto found = find_suspects(tree.contexts(), {0, role.locations()}, view, deeper, role.work(), {});
+    const auto found =
+        find_suspects(tree.contexts(), {0, role.locations()}, view, deeper, role.by_thread(), {});
     REQUIRE(found.size() == 1);
     CHECK(found[0].suspect == sine);
   }

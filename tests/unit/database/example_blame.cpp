@@ -16,23 +16,25 @@ std::vector<metrics::Accumulator> dense(const Experiment& e, std::uint32_t role,
   return accumulators;
 }
 
-/// REALTIME − idleness in some contexts, for the given locations.
-std::vector<std::uint64_t> work_of(const Example& example, const std::vector<std::uint32_t>& locations,
-                                   const blame::Ranges& ranges) {
-  std::vector<std::uint64_t> by_location(example.experiment.locations.size());
-  for (std::uint32_t l = 0; l < by_location.size(); ++l) {
+/// REALTIME − idleness, or idleness, in some contexts, for the given locations.
+std::vector<std::uint64_t> times_of(const Example& example, const std::vector<std::uint32_t>& locations,
+                                    const blame::Ranges& ranges, bool idle) {
+  std::vector<std::uint64_t> work(example.experiment.locations.size()), idleness(work.size());
+  for (std::uint32_t l = 0; l < work.size(); ++l) {
     for (const Value& value : example.profiles[l]) {  // exclusive
       const auto holds = [&](const ContextRange& range) {
         return range.first <= value.index && value.index < range.end;
       };
       if (!std::ranges::any_of(ranges, holds)) continue;
-      if (value.metric == kRealtime) by_location[l] += value.value;
-      if (value.metric == kIdleness) by_location[l] -= value.value;
+      if (value.metric == kRealtime) work[l] += value.value;
+      if (value.metric != kIdleness) continue;
+      work[l] -= value.value;
+      idleness[l] += value.value;
     }
   }
-  std::vector<std::uint64_t> work;
-  for (const std::uint32_t l : locations) work.push_back(by_location[l]);
-  return work;
+  std::vector<std::uint64_t> times;
+  for (const std::uint32_t l : locations) times.push_back(idle ? idleness[l] : work[l]);
+  return times;
 }
 
 }  // namespace
@@ -54,13 +56,15 @@ void fill_blame(Example& example) {
     }
     e.balance.push_back(blame::test_balance(e.contexts, view, options));
     e.blame.push_back(blame::shift_blame(e.contexts, view, e.balance.back()));
-    std::vector<std::uint64_t> work;
-    const blame::WorkOf ask = [&](const blame::Ranges& of,
-                                  const blame::Ranges&) -> std::span<const std::uint64_t> {
-      return work = work_of(example, locations, of);
+    std::vector<std::uint64_t> times;
+    const auto ask = [&](const blame::Ranges& of, bool idle) -> std::span<const std::uint64_t> {
+      return times = times_of(example, locations, of, idle);
     };
+    const blame::ByThread values = {
+        .work = [&](const blame::Ranges& of, const blame::Ranges&) { return ask(of, false); },
+        .idleness = [&](ContextId x) { return ask({{.first = x, .end = e.contexts[x].end}}, true); }};
     const auto suspects =
-        blame::find_suspects(e.contexts, {role, locations}, view, e.blame.back(), ask, options);
+        blame::find_suspects(e.contexts, {role, locations}, view, e.blame.back(), values, options);
     e.suspects.insert(e.suspects.end(), suspects.begin(), suspects.end());
   }
   std::ranges::stable_sort(e.suspects, std::ranges::greater(), &Suspect::explains_ns);

@@ -55,6 +55,7 @@ TEST_CASE("The verdict is the largest loss, from a tenth of the run on") {
     losses.startup_s = 80;
     CHECK(decide(losses) == VerdictKind::startup);
     losses.few_processors = true;
+    losses.processors_s = 42;
     CHECK(decide(losses) == VerdictKind::starved);
     losses.samples = 79;
     CHECK(decide(losses) == VerdictKind::too_short);
@@ -68,6 +69,20 @@ TEST_CASE("A run that loses little is healthy, though the machine explains that"
   losses.messages_s = 30;
   CHECK(decide(losses) == VerdictKind::healthy);
   losses.processors_s = 50;
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
+TEST_CASE("Who lacks a processor does not read and write for longer") {
+  Losses losses = nothing_lost();
+  losses.few_processors = true;
+  losses.processors_s = 60;
+  losses.io_s = 61;
+  losses.messages_s = 60;
+  CHECK(decide(losses) == VerdictKind::io);
+  losses.messages_s = 62;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.messages_s = 0;
+  losses.processors_s = 62;
   CHECK(decide(losses) == VerdictKind::starved);
 }
 
