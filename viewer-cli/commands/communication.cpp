@@ -17,6 +17,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,9 +122,19 @@ Table::Cell message_size(std::uint64_t moved, std::uint64_t messages) {
   return messages == 0 ? Table::Cell() : Table::Cell(mean(moved, messages));
 }
 
+/// Whether a function only starts to move what it is given: how long it takes says nothing of how fast that
+/// is.
+bool starts_transfer(std::string_view name) {
+  static constexpr std::array kStarts = {"MPI_I",   "MPI_Start", "MPI_Put",  "MPI_Rput",
+                                         "MPI_Get", "MPI_Rget",  "MPI_Accu", "MPI_Raccu"};
+  return std::ranges::any_of(kStarts, [&](const char* start) { return name.starts_with(start); });
+}
+
 /// A message's bytes over the time of the calls that moved it.
-Table::Cell rate_of(std::uint64_t moved, std::uint64_t ns) {
-  return moved == 0 || ns == 0 ? Table::Cell() : Table::Cell(static_cast<double>(moved) / seconds_of(ns));
+Table::Cell rate_of(std::string_view name, std::uint64_t moved, std::uint64_t ns) {
+  return moved == 0 || ns == 0 || starts_transfer(name)
+             ? Table::Cell()
+             : Table::Cell(static_cast<double>(moved) / seconds_of(ns));
 }
 
 /// `4 ranks`.
@@ -132,10 +143,17 @@ std::string who_calls(const database::Contents& experiment, const MpiCall& call)
   return counted(call.locations.size(), are_ranks(experiment, call.locations) ? "rank" : "thread");
 }
 
-std::string moved_phrase(std::uint64_t sent, std::uint64_t received) {
+std::string moved_phrase(const database::Contents& experiment, const CallTraffic& call) {
   std::string text;
-  if (sent != 0) text += ", sent " + keep(bytes(static_cast<double>(sent)));
-  if (received != 0) text += ", received " + keep(bytes(static_cast<double>(received)));
+  const auto add = [&](const char* verb, std::uint64_t moved) {
+    if (moved != 0) text += std::string(", ") + verb + ' ' + keep(bytes(static_cast<double>(moved)));
+  };
+  add("sent", call.sent_bytes);
+  add("received", call.received_bytes);
+  if (call.context == 0) return text;
+  const FileTraffic files = file_traffic(experiment, call.context);
+  add("read", files.read);
+  add("wrote", files.written);
   return text;
 }
 
@@ -279,8 +297,7 @@ std::string call_details(const database::Contents& experiment, const CallTraffic
                          const Screen& screen) {
   const std::uint64_t vain = polls_in_vain(experiment, call.context);
   return path_text(experiment, call.context, screen) + call_site_phrase(experiment, call.context) + ", " +
-         busiest_phrase(experiment, call, screen.unicode) +
-         moved_phrase(call.sent_bytes, call.received_bytes) +
+         busiest_phrase(experiment, call, screen.unicode) + moved_phrase(experiment, call) +
          (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));
 }
 
@@ -379,7 +396,8 @@ Table calls_table(const database::Contents& experiment) {
                           seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
                           call.sent_bytes, call.received_bytes, polls_in_vain(experiment, call.context),
                           share_of_run(call.ns, whole), message_size(call.message_bytes, call.messages),
-                          rate_of(call.message_bytes, call.ns), mpi_call_name(experiment, call.context)});
+                          rate_of(mpi_call_name(experiment, call.context), call.message_bytes, call.ns),
+                          mpi_call_name(experiment, call.context)});
   }
   return table;
 }
@@ -410,7 +428,7 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
                           mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
                           Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
                           share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
-                          rate_of(call.bytes, call.ns), call.name, who_calls(experiment, call)});
+                          rate_of(call.name, call.bytes, call.ns), call.name, who_calls(experiment, call)});
   }
   return table;
 }

@@ -65,6 +65,11 @@ std::uint64_t polls_in_vain(const database::Contents& experiment, ContextId cont
   return context == 0 ? 0 : sum_at(experiment, "polls-in-vain", context);
 }
 
+FileTraffic file_traffic(const database::Contents& experiment, ContextId context) {
+  return {.read = sum_at(experiment, "bytes-read", context),
+          .written = sum_at(experiment, "bytes-written", context)};
+}
+
 std::string polling_phrase(const database::Contents& experiment, bool unicode) {
   if (experiment.trace().traced == 0) return {};
   double waited_s = 0, in_polls_s = 0;

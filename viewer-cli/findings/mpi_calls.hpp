@@ -29,6 +29,12 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures);
 /// How many polls found nothing at a call path that one found something at.
 std::uint64_t polls_in_vain(const database::Contents& experiment, database::ContextId context);
 
+/// Bytes of files that were moved at or below a context.
+struct FileTraffic {
+  std::uint64_t read = 0, written = 0;
+};
+FileTraffic file_traffic(const database::Contents& experiment, database::ContextId context);
+
 /// Whether calls were counted without time lines: then times are those of samples, and no call's own time is
 /// known.
 bool counted_without_trace(const database::Contents& experiment);

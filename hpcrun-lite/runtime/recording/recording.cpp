@@ -222,9 +222,19 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
 }
 
 [[gnu::cold, gnu::noinline]] void time_recorded(Thread* thread) {
-  const std::uint64_t cost = recording_cost(thread->recorded_exit_ns) * kCallsPerTimed;
-  thread->tree->add_trace_cost(cost);
-  count_trace_cost(cost);
+  thread->call_cost.timed_ns += recording_cost(thread->call_cost.exit_ns) * kCallsPerTimed;
+  tell_call_cost(thread);
+}
+
+// Timed calls know what comes after the call, down to 0.1 % of a run of seconds; samples know all that is in
+// our code, where that is much.
+void tell_call_cost(Thread* thread) {
+  CallCost& cost = thread->call_cost;
+  const std::uint64_t all = std::max(cost.timed_ns, cost.sampled_ns);
+  if (all <= cost.told_ns) return;
+  thread->tree->add_trace_cost(all - cost.told_ns);
+  if (process.traced) count_trace_cost(all - cost.told_ns);
+  cost.told_ns = all;
 }
 
 CulpritTotals count_totals() {

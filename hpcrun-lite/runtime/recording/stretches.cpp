@@ -70,7 +70,9 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
   stretches.timed_ns += cost;
   stretches.largest_ns = std::max(stretches.largest_ns, cost);
   if (stretches.timed >= kFewTimed && cost_of(stretches) > kMuch) stretches.to_judge = 0;
-  if (!process.traced) thread->tree->add_trace_cost(cost * kCallsPerTimed);
+  if (process.traced) return;
+  thread->call_cost.timed_ns += cost * kCallsPerTimed;
+  tell_call_cost(thread);
 }
 
 void begin_gap(Thread* thread, NodeIndex call, std::uint64_t exit_ns) {

@@ -49,7 +49,7 @@ __attribute__((noinline)) void end_traced_region(Thread* thread, std::uint64_t b
     return;
   }
   hold_handler_off(thread, here);
-  thread->recorded_exit_ns = end_ns;
+  thread->call_cost.exit_ns = end_ns;
   if (begin_recording(thread)) {
     if (ensure_tree(thread) && thread->trace != nullptr) {
       CulpritPath path{};

@@ -78,6 +78,11 @@ std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, const SampledAt& a
   return std::exchange(cpu.carried_ns, 0);
 }
 
+/// Whether the thread was in our code, by its last walk.
+bool met_own_code(Thread* thread) {
+  return thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].own;
+}
+
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
 bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (!ensure_tree(thread)) {
@@ -98,6 +103,10 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
+  if (met_own_code(thread)) [[unlikely]]
+    thread->call_cost.sampled_ns += thread->grid.period();
+  if (thread->call_cost.sampled_ns > thread->call_cost.told_ns) [[unlikely]]
+    tell_call_cost(thread);
   const CodeMark found = current_mark(thread, start, flaws);
   const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);
@@ -128,7 +137,9 @@ void take_tick(Thread* thread, const void* context) {
   if (process.empty_handler) {
     thread->grid.pass(time);
     done = true;
-  } else if (!is_counting(thread, unwind::registers_of(context).sp) && begin_recording(thread)) {
+  } else if (is_counting(thread, unwind::registers_of(context).sp)) {
+    thread->call_cost.sampled_ns += thread->grid.period();
+  } else if (begin_recording(thread)) {
     if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
     done = record_ticks(thread, context, time);
     end_recording(thread);

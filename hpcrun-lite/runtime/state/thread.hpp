@@ -75,6 +75,14 @@ struct CostAccount {
   std::uint32_t halvings;      ///< how often it is halved at present, for that or for the whole process
 };
 
+/// What it costs a thread that its calls are counted, followed and recorded.
+struct CallCost {
+  std::uint64_t exit_ns;     ///< when the call that is being recorded was left
+  std::uint64_t timed_ns;    ///< by calls that were timed
+  std::uint64_t sampled_ns;  ///< by samples that met our code
+  std::uint64_t told_ns;     ///< of the larger of both, what the measurement has
+};
+
 /// A thread's timers and counters of one of the process's events.
 struct EventState {
   std::uint64_t remaining_ns;  ///< of the running period of a CPU timer when it was stopped
@@ -176,10 +184,10 @@ struct Thread {
   Thread* next;                      ///< list of all threads, never shortened
   std::atomic<Thread*> next_unused;  ///< list of those that threads to come may have
   unwind::Walker walker;
-  KnownPaths known_paths;          ///< of threads that call MPI
-  CulpritCallTable calls;          ///< likewise
-  std::uint64_t recorded_exit_ns;  ///< when the call that is being recorded was left
-  std::uint32_t recorded_calls;    ///< for time lines
+  KnownPaths known_paths;  ///< of threads that call MPI
+  CulpritCallTable calls;  ///< likewise
+  CallCost call_cost;
+  std::uint32_t recorded_calls;  ///< for time lines
 
   /// It has no timers: it is new, or those were its parent's.
   void forget_timers() {
