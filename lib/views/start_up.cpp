@@ -3,19 +3,21 @@
 #include "views/derived.hpp"
 
 #include <cmath>
-#include <string_view>
 
 namespace culprit::views {
 
 using database::ContextId;
 
+bool is_start_up(std::string_view procedure) {
+  return procedure == "MPI_Init" || procedure == "MPI_Init_thread" || procedure == "MPI_Finalize";
+}
+
 std::vector<ContextId> mpi_start_up(const database::Contents& experiment) {
   std::vector<ContextId> found;
   for (ContextId at = 0; at < experiment.contexts.size();) {
     const database::Context& context = experiment.contexts[at];
-    const std::string_view name = experiment.strings[context.name];
-    const bool start_up = context.kind == database::ContextKind::procedure &&
-                          (name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize");
+    const bool start_up =
+        context.kind == database::ContextKind::procedure && is_start_up(experiment.strings[context.name]);
     if (start_up) found.push_back(at);
     at = start_up ? context.end : at + 1;
   }

@@ -4,9 +4,13 @@
 #include "views/figures.hpp"
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace culprit::views {
+
+/// Whether a procedure of this name is MPI_Init, MPI_Init_thread or MPI_Finalize.
+bool is_start_up(std::string_view procedure);
 
 /// The outermost calls of MPI_Init, MPI_Init_thread and MPI_Finalize, ascending.
 std::vector<database::ContextId> mpi_start_up(const database::Contents& experiment);

@@ -1,6 +1,7 @@
 // POP efficiencies (docs/algorithms.md 10) of the run and of marked regions, and their text, json and csv.
 #include "commands/efficiency.hpp"
 
+#include "blame/machine.hpp"
 #include "database/procedure_name.hpp"
 #include "findings/coverage.hpp"
 #include "findings/thread_waits.hpp"
@@ -165,7 +166,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
                       "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                       time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
                       keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
-                      lacked_processors_phrase(result, divide_idleness(figures), screen.unicode),
+                      lacked_processors_phrase(experiment, result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
 }
@@ -306,8 +307,22 @@ std::string thread_waits_phrase(const Efficiency& ranks) {
   return ranks.awaits_threads ? " with what main threads wait for other threads" : "";
 }
 
-std::string lacked_processors_phrase(const Efficiency& ranks, const IdlenessParts& waiting, bool unicode) {
-  return lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
+std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
+                                     const IdlenessParts& waiting, bool unicode) {
+  constexpr double kNotable = 0.01;
+  double lacked_s = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    const database::LocationEntry location = experiment.locations[thread.location];
+    if (location.rank >= 0 && location.thread == 0)
+      lacked_s += blame::preempted(thread).work_ns / kNsPerSecond;
+  }
+  const double useful_s = ranks.useful_mean_s * static_cast<double>(ranks.ranks);
+  std::string text;
+  if (lacked_s > kNotable * useful_s)
+    text = " Of useful time, " + keep(round_percent(std::min(1.0, lacked_s / useful_s))) +
+           " is without a processor, ready to run.";
+  return text +
+         lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
 }
 
 double parallel_of(const Efficiency& ranks) {

@@ -57,9 +57,10 @@ std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& th
                                                       const Efficiency& ranks);
 /// What to say behind the largest time outside MPI.
 std::string thread_waits_phrase(const Efficiency& ranks);
-/// A sentence behind the figures of ranks, with a blank before it: what of waiting lacked a processor, and
-/// which figure that lowers. Empty where none is known.
-std::string lacked_processors_phrase(const Efficiency& ranks, const IdlenessParts& waiting, bool unicode);
+/// Sentences behind the figures of ranks, with a blank before them: what of useful time and of waiting lacked
+/// a processor, and which figure the latter lowers. Empty where none is known.
+std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
+                                     const IdlenessParts& waiting, bool unicode);
 
 /// Ranks 0: nothing is known (no rank, or no time).
 Efficiency efficiency_of(const views::Figures& figures);

@@ -335,7 +335,7 @@ class Report {
     for (const Work& work : diagnosis_.work) {
       const double part = work.seconds / diagnosis_.total_s;
       if (work_in.size() + sleep_in.size() == kWorkNamed || part < kWorthListing) break;
-      const std::string name = work_phrase(experiment_, work.scope, out_.width() / 2, out_.unicode());
+      const std::string name = work_phrase(experiment_, work, out_.width() / 2, out_.unicode());
       (work.asleep ? sleep_in : work_in)
           .push_back(out_.link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }

@@ -152,8 +152,48 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
   std::vector<Work> parts;
   parts.reserve(own.size());
   for (const auto& [scope, part] : own)
-    parts.push_back({scope, procedure.seconds * part / all, procedure.asleep});
+    parts.push_back({.scope = scope, .seconds = procedure.seconds * part / all, .asleep = procedure.asleep});
   return parts;
+}
+
+/// The innermost function around a context that the user wrote or chose; kNone where there is none.
+ContextId chosen_around(const database::Contents& experiment, ContextId context) {
+  for (ContextId at = experiment.contexts[context].parent; at != database::kNone;
+       at = experiment.contexts[at].parent) {
+    const database::Context& around = experiment.contexts[at];
+    const bool function = around.kind == ContextKind::procedure || around.kind == ContextKind::inlined;
+    if (function && (around.flags & database::kRunTime) == 0 &&
+        !views::is_library(views::frame_of(experiment, around)))
+      return at;
+  }
+  return database::kNone;
+}
+
+/// Whose calls of a run-time library's procedure take at least half of what it takes; kNone where nobody's
+/// do.
+ContextId caller_of(const views::Figures& figures, std::uint32_t time, database::FlatId procedure) {
+  struct Caller {
+    double seconds = 0;
+    ContextId context = database::kNone;
+  };
+  const database::Contents& experiment = figures.experiment();
+  std::map<database::FlatId, Caller> callers;
+  double all = 0;
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    if (experiment.contexts[context].flat != procedure) continue;
+    double here = 0;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      here += seconds(figures.context(role, time, context, true).sum);
+    all += here;
+    const ContextId around = chosen_around(experiment, context);
+    if (around == database::kNone) continue;
+    Caller& caller = callers[experiment.contexts[around].flat];
+    caller.seconds += here;
+    caller.context = around;
+  }
+  const auto most =
+      std::ranges::max_element(callers, {}, [](const auto& each) { return each.second.seconds; });
+  return most == callers.end() || 2 * most->second.seconds < all ? database::kNone : most->second.context;
 }
 
 /// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
@@ -187,15 +227,20 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
     const auto own_in = [&](database::FlatId at) { return own_time(figures, time, other, at); };
     const bool run_time = (experiment.flat[scope].flags & database::kRunTime) != 0;
     if (run_time || asleep || work < kWorthDividing * diagnosis.total_s) {
-      diagnosis.work.push_back({scope, work, asleep});
+      diagnosis.work.push_back({.scope = scope, .seconds = work, .asleep = asleep});
     } else {
-      std::ranges::move(divide_among_inlined(experiment, {scope, work, asleep}, own_in),
-                        std::back_inserter(diagnosis.work));
+      std::ranges::move(
+          divide_among_inlined(experiment, {.scope = scope, .seconds = work, .asleep = asleep}, own_in),
+          std::back_inserter(diagnosis.work));
     }
   }
   std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),
                    [](const Work& a, const Work& b) { return a.seconds > b.seconds; });
   if (diagnosis.work.size() > kWorkListed) diagnosis.work.resize(kWorkListed);
+  for (Work& work : diagnosis.work) {
+    if ((experiment.flat[work.scope].flags & database::kRunTime) != 0)
+      work.caller = caller_of(figures, time, work.scope);
+  }
 }
 
 /// Means over the culprits and over the other threads of a role, of those that are compared

@@ -62,6 +62,7 @@ struct Work {
   database::FlatId scope = 0;
   double seconds = 0;
   bool asleep = false;  ///< it has a processor less than half of that, though processors do not lack
+  database::ContextId caller = database::kNone;  ///< of a run-time library's: whose calls take half or more
 };
 
 /// What a role's threads take outside of communication, waits, MPI_Init and MPI_Finalize.

@@ -136,18 +136,21 @@ std::string procedure_name(const database::Contents& experiment, ContextId conte
                       unicode);
 }
 
-std::string work_phrase(const database::Contents& experiment, database::FlatId scope, std::size_t width,
+std::string work_phrase(const database::Contents& experiment, const Work& work, std::size_t width,
                         bool unicode) {
   const auto name_of_scope = [&](database::FlatId at) {
     return shorten_name(without_parameters(label(views::frame_of(experiment, experiment.flat[at]))), width,
                         unicode);
   };
-  database::FlatId around = scope;
+  database::FlatId around = work.scope;
   while (experiment.flat[around].kind != ContextKind::procedure && experiment.flat[around].parent != kNone)
     around = experiment.flat[around].parent;
-  if (around != scope) return name_of_scope(scope) + " in " + name_of_scope(around);
-  const std::string where = place(views::frame_of(experiment, experiment.flat[scope]));
-  return name_of_scope(scope) + (where.empty() ? "" : " at " + where);
+  if (around != work.scope) return name_of_scope(work.scope) + " in " + name_of_scope(around);
+  if (work.caller != kNone)
+    return name_of_scope(work.scope) + ", called from " +
+           procedure_name(experiment, work.caller, width, unicode);
+  const std::string where = place(views::frame_of(experiment, experiment.flat[work.scope]));
+  return name_of_scope(work.scope) + (where.empty() ? "" : " at " + where);
 }
 
 std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,

@@ -11,8 +11,8 @@
 
 namespace culprit::viewer {
 
-/// Of a flat scope of work: `spmv at spmv.c:88`; `dot in main`, which is inlined there.
-std::string work_phrase(const database::Contents& experiment, database::FlatId scope, std::size_t width,
+/// Where work is done: `spmv at spmv.c:88`; `dot in main`, which is inlined there; `memcpy, called from pack`.
+std::string work_phrase(const database::Contents& experiment, const Work& work, std::size_t width,
                         bool unicode);
 
 /// How a person would name a scope: `spmv at spmv.c:88`, `the loop at solver.c:412 in cg_iterate`, `the whole

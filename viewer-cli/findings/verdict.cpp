@@ -77,9 +77,9 @@ class VerdictWords {
         return "Uneven work that moves: which ranks are late changes over the run. Ranks wait for that " +
                share(losses_.drifting_s) + " of the time." + dearest();
       case VerdictKind::uneven_intermittent:
-        return "Uneven work that comes and goes: which ranks are late changes from one iteration to the "
-               "next. Ranks wait for that " +
-               share(losses_.intermittent_s) + " of the time." + dearest();
+        return std::string("Uneven work that comes and goes: which ranks are late changes ") +
+               (experiment_.trace().traced > 0 ? "from one iteration to the next" : "while the run lasts") +
+               ". Ranks wait for that " + share(losses_.intermittent_s) + " of the time." + dearest();
       case VerdictKind::messages:
         if (losses_.elsewhere_s >= kLargePart * losses_.messages_s) return elsewhere();
         return messages();
@@ -178,9 +178,10 @@ class VerdictWords {
   /// For the suspect that is named, and for all like it.
   [[nodiscard]] std::string others_wait(const std::optional<SuspectFacts>& facts, double all_s) const {
     constexpr double kMostOfAll = 0.9;
-    const double one_s = facts ? std::min(seconds_of(facts->suspect->explains_ns), all_s) : all_s;
-    return " The others wait for that " + share(one_s) + " of the time" +
-           (one_s < kMostOfAll * all_s ? ", and " + share(all_s) + " with other code of this kind." : ".");
+    const double one_s = facts ? seconds_of(facts->suspect->explains_ns) : all_s;
+    if (one_s >= kMostOfAll * all_s) return " The others wait for that " + share(all_s) + " of the time.";
+    return " The others wait for that " + share(one_s) + " of the time, and " + share(all_s) +
+           " with other code of this kind.";
   }
 
   /// What ended the run, where a rank did: before whatever the run loses.

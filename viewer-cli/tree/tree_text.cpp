@@ -4,6 +4,7 @@
 #include "text/node_label.hpp"
 #include "text/prose.hpp"
 #include "text/shorten.hpp"
+#include "views/start_up.hpp"
 #include "views/visible.hpp"
 
 #include <algorithm>
@@ -150,9 +151,10 @@ void write_tree(std::ostream& out, const Screen& screen, const ViewRequest& requ
   write_left_out(out, screen, shown, "under", request.options.min_percent);
   if (request.without_startup)
     out << '\n'
-        << screen.dim(
-               "Shares are of the run without MPI_Init and MPI_Finalize; what takes longer than that, with "
-               "these in it, has none.")
+        << screen.dim(wrap(
+               "Shares are of the run without MPI_Init and MPI_Finalize; these have none, nor has what takes "
+               "longer than that run, with them in it.",
+               screen.width))
         << '\n';
 }
 
@@ -241,23 +243,26 @@ std::vector<std::string> NumberColumns::header() const {
   return lines;
 }
 
-std::string NumberColumns::cell(const Part& part, double value) const {
+std::string NumberColumns::cell(const Part& part, double value, bool start_up) const {
   if (std::isnan(value)) return "n/a";
   if (value == 0) return "";
   if (!part.share) return scales_[part.metric].write(value);
   const double whole = wholes_[part.metric];
   if (whole <= 0) return "";
   constexpr double kRounding = 1 + 1e-6;
-  if (value > kRounding * whole) return "-";  // start-up is in it, and in no share
+  if (start_up || value > kRounding * whole) return "-";  // start-up is in no share
   return grouped(value / whole * kPercent, 1);
 }
 
 std::string NumberColumns::row(const views::VisibleNode& row) const {
   std::string line;
+  const views::Frame frame = request_.view->frame(row.node);
+  const bool start_up =
+      request_.without_startup && frame.kind == ContextKind::procedure && views::is_start_up(frame.name);
   for (const Part& part : parts_) {
     const double value =
         views::visible_value(*request_.view, row, request_.columns[part.metric], request_.options.fold_calls);
-    const std::string text = align_right(cell(part, value), part.width);
+    const std::string text = align_right(cell(part, value, start_up), part.width);
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;
     line += screen_.heat(share, text) + std::string(kColumnGap, ' ');

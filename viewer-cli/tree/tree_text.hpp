@@ -50,7 +50,7 @@ class NumberColumns {
   void add(std::size_t metric, bool share, const std::string& above, const std::string& below);
   void choose_default();
   void choose_given();  ///< those that are not the default
-  [[nodiscard]] std::string cell(const Part& part, double value) const;
+  [[nodiscard]] std::string cell(const Part& part, double value, bool start_up) const;
 
   const Screen& screen_;
   const ViewRequest& request_;

@@ -226,8 +226,7 @@ class StartPage {
       if (listed++ == kWorkListedHere || part < kWorthListing) break;
       if (first) add_heading(page_, "WHERE THE WORK IS DONE", "of the run", width_);
       first = false;
-      link(work_phrase(experiment_, work.scope, kWholeName, workspace_.unicode()) +
-               (work.asleep ? ", asleep" : ""),
+      link(work_phrase(experiment_, work, kWholeName, workspace_.unicode()) + (work.asleep ? ", asleep" : ""),
            round_percent(part), {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);
     }
   }
