@@ -235,7 +235,7 @@ class Browser(unittest.TestCase):
         terminal.keys("2", "/", "a", "l", "l", "r", "e", "d", "u", "c", "e", "Enter")
         terminal.wait_for("MPI_Allreduce  called at")
         terminal.keys("b")
-        terminal.wait_for("deepest balanced code around the wait")
+        terminal.wait_for("innermost balanced code around the wait")
         terminal.keys("b")
         terminal.wait_for("ranks 3, 7 work more than the others")
 

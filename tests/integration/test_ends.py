@@ -282,6 +282,7 @@ class Left(harness.UnderBothMpis, harness.Workspace):
         self.assertTrue(stuck.startswith("Left: rank 2 ended without MPI_Finalize (exit or return from main).\n"), stuck)
         harness.run([harness.PROF_MPI, directory], expect=3)  # the launcher killed the others
         report = " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
+        self.assertTrue(report.startswith("Rank 2 ended with exit status 5 without MPI_Finalize, for which the launcher killed the others. "), report)
         self.assertIn("Rank 2 had ended without MPI_Finalize", report)
 
 

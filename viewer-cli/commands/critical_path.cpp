@@ -114,22 +114,21 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
   } else if (experiment.run.ranks > 1) {
     gain = time(imbalance) + " (" + share(imbalance) +
-           ") are above the average of all ranks; balancing all code would save " + time(most_saved) +
+           ") are above the mean of all ranks; balancing all code would save " + time(most_saved) +
            " at most.";
   } else {
     gain = "It is all of the only rank's time.";
   }
-  return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
+  return "The critical path is " + time(length) +
+         " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain +
          (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{});
 }
 
 std::string critical_row_phrase(const database::Contents& experiment, const CriticalScope& one,
                                 bool unicode) {
-  const std::string above =
-      one.imbalance_ns > 0 ? keep(duration(seconds_of(one.imbalance_ns), unicode)) + " above average, on "
-                           : "on ";
-  return above + ranks_text(experiment, one);
+  const std::string above = keep(duration(seconds_of(one.imbalance_ns), unicode)) + " above the mean";
+  return "on " + ranks_text(experiment, one) + (one.imbalance_ns > 0 ? "; " + above : "");
 }
 
 void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
@@ -146,9 +145,7 @@ void write_critical_path(std::ostream& out, const Screen& screen, const database
       rows_to_show(paths, static_cast<double>(length), [](const auto& one) { return one.ns; });
   for (std::size_t i = 0; i < shown; ++i) {
     const CriticalScope& one = paths[i];
-    const std::string comma = one.imbalance_ns > 0 ? ", " : " ";
-    rows.row(one.ns,
-             screen.bold(share(one.ns)) + comma + critical_row_phrase(experiment, one, screen.unicode));
+    rows.row(one.ns, screen.bold(share(one.ns)) + ' ' + critical_row_phrase(experiment, one, screen.unicode));
     rows.path(one.scope.context, one.scope.between);
   }
   rows.rest(paths.size(), shown);

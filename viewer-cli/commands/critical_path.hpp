@@ -20,7 +20,7 @@ Table critical_path_table(const database::Contents& experiment);
 Json critical_path_json(const database::Contents& experiment);
 /// How long it is, and what balancing its code could save; wrap() breaks it, as what follows.
 std::string critical_path_summary(const database::Contents& experiment, bool unicode);
-/// `80 ms above average, on rank 3 80 %, rank 0 20 %`.
+/// `on rank 3 80 %, rank 0 20 %; 80 ms above the mean`.
 std::string critical_row_phrase(const database::Contents& experiment, const database::CriticalScope& one,
                                 bool unicode);
 void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment);

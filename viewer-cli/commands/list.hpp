@@ -28,6 +28,7 @@ namespace culprit::viewer {
 struct ListOptions {
   bool by_rank = false;  ///< a row for each thread
   bool unicode = true;
+  bool counts = true;          ///< say how many things a sum is of, where room allows for it
   std::size_t most = 25;       ///< rows
   double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
   IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
@@ -66,6 +67,7 @@ struct List {
 struct RowGroup {
   std::uint64_t ns = 0;
   std::uint64_t part_ns = 0;  ///< of ns, as the list means it
+  std::uint64_t count = 0;    ///< how many things together; 0: not known
   ThreadTimes who, whom;
   database::ContextId context = database::kNone, other = database::kNone;  ///< of the first, the largest
 };

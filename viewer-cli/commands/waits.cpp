@@ -61,7 +61,7 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
     notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of waiting in one-sided calls fits no pattern.");
+                    " of waiting in one-sided calls is none of these kinds, as far as a profile shows.");
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
@@ -117,18 +117,21 @@ std::string whom_phrase(const database::Contents& experiment, const ThreadTimes&
                      : thread_times_phrase(experiment, whom, "for", unicode);
 }
 
-/// `ranks 0-63, most on 17 (3.1 s), for rank 3; 12 % indirect`.
+/// `ranks 0-63, most on 17 (3.1 s), for rank 3; 12 % indirect; 640 waits, mean 20 ms`.
 std::string text_of_row(const database::Contents& experiment, const WaitKey& key, const RowGroup& group,
-                        bool unicode) {
-  std::string text = thread_times_phrase(experiment, group.who, "on", unicode);
+                        const ListOptions& options) {
+  std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
   if (!group.whom.empty() && !metrics::is_completion(key.pattern)) {
     const bool lock = key.pattern == WaitPattern::lock_wait;
-    text += (lock ? ", for a lock of " : ", for ") + whom_phrase(experiment, group.whom, unicode);
+    text += (lock ? ", for a lock of " : ", for ") + whom_phrase(experiment, group.whom, options.unicode);
   }
   if (metrics::is_completion(key.pattern)) return text + "; not in the total: it waits for no rank";
   constexpr double kWorthSaying = 0.005;
   const double indirect = static_cast<double>(group.part_ns) / static_cast<double>(group.ns);
   if (group.ns > 0 && indirect >= kWorthSaying) text += "; " + keep(round_percent(indirect) + " indirect");
+  if (options.counts && group.count > 1)
+    text += "; " +
+            keep(counted(group.count, "wait") + ", mean " + amount(group.ns / group.count, options.unicode));
   return text;
 }
 
@@ -241,6 +244,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     if (group.ns == 0) group.context = wait.context;
     group.ns += wait.ns;
     group.part_ns += wait.direct_ns ? wait.ns - *wait.direct_ns : 0;
+    group.count += wait.count;
     group.who.add(wait.location, wait.ns);
     if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
     if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
@@ -250,7 +254,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     ListRow row{.ns = group.ns,
                 .counts = !metrics::is_completion(key.pattern),
                 .name = name_of_row(key),
-                .text = text_of_row(experiment, key, group, options.unicode),
+                .text = text_of_row(experiment, key, group, options),
                 .topic = std::string(metrics::name_of(key.pattern)),
                 .paths = {{"", group.context, false, group.who.locations()}}};
     sections.add_to(key, group, row.paths);

@@ -1,6 +1,7 @@
 #include "findings/coverage.hpp"
 
 #include "findings/diagnosis.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -58,6 +59,17 @@ std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment)
     if (location.left) left.push_back(i);
   }
   return others ? left : std::vector<std::uint32_t>();
+}
+
+std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left) {
+  if (left.size() != 1) return {};
+  const std::string rank = "rank " + std::to_string(experiment.locations[left.front()].rank);
+  const std::string begin = rank + measurement::kExitStatus;
+  for (const std::string& note : experiment.run.notes) {
+    if (note.starts_with(begin))
+      return " with exit status " + note.substr(begin.size(), note.find(',') - begin.size());
+  }
+  return {};
 }
 
 std::optional<FirstEnded> first_ended(const database::Contents& experiment) {

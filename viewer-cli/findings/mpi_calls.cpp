@@ -255,9 +255,9 @@ class Patterns {
     if (size >= kLarge)
       return what + " take " + share(cost_s) +
              " of the time: what counts is how fast the network moves bytes.";
-    if (call.calls >= kMany && late_known())
-      return what + " take " + share(cost_s) +
-             " of the time beyond waiting for late ranks: fewer, or nonblocking ones, would save that.";
+    if (call.calls >= kMany && (late_known() || is_brief(call)))
+      return what + " take " + share(cost_s) + " of the time" + beyond_or_with_late() +
+             ": fewer, or nonblocking ones, would save that.";
     return {};
   }
 
@@ -265,10 +265,11 @@ class Patterns {
     for (const CallTraffic& call : experiment_.communication().calls) {
       if (call.context == 0 || mpi_call_name(experiment_, call.context) != "MPI_Barrier") continue;
       const double cost_s = own(call);
-      if (!late_known() || cost_s < kNotableCost * diagnosis_.total_s) continue;
+      const bool known = late_known() || (call.calls >= kMany && is_brief(call));
+      if (!known || cost_s < kNotableCost * diagnosis_.total_s) continue;
       found.emplace_back(cost_s, keep(number(call.calls) + " calls of " + place_of(call)) + " take " +
-                                     share(cost_s) +
-                                     " of the time beyond waiting for late ranks: are they needed?");
+                                     share(cost_s) + " of the time" + beyond_or_with_late() +
+                                     ": are they needed?");
     }
   }
 
@@ -284,6 +285,16 @@ class Patterns {
                                      " found nothing: they take " + share(cost_s) +
                                      " of the time, which is waiting.");
     }
+  }
+
+  /// Whether calls take so little each that hardly any rank can be late: by the time of messages and of what
+  /// the operating system does now and then.
+  [[nodiscard]] static bool is_brief(const CallTraffic& call) {
+    constexpr double kBrief = 50e-6;
+    return seconds_of(call.ns) < kBrief * static_cast<double>(call.calls);
+  }
+  [[nodiscard]] std::string beyond_or_with_late() const {
+    return late_known() ? " beyond waiting for late ranks" : ", waiting for each other included";
   }
 
   /// Else waiting for late ranks is part of what calls take.

@@ -2,7 +2,7 @@
 
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
-#include "measurement/refused_sampling.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 

@@ -188,8 +188,8 @@ class VerdictWords {
   [[nodiscard]] std::string gone() const {
     const std::vector<std::uint32_t> left = ranks_that_left(experiment_);
     if (left.empty() || experiment_.quality.cut_short == 0) return {};
-    return capitalized(threads_phrase(experiment_, left)) +
-           " ended without MPI_Finalize, for which the launcher killed the others. ";
+    return capitalized(threads_phrase(experiment_, left)) + " ended" + exit_status_phrase(experiment_, left) +
+           " without MPI_Finalize, for which the launcher killed the others. ";
   }
 
   [[nodiscard]] std::string elsewhere() const {

@@ -36,13 +36,13 @@ bool abort_is_deadly() {
 }  // namespace
 
 CULPRIT_EXPORT __attribute__((noreturn)) void _exit(int status) {
-  if (own_process()) end_process(EndReason::quick_exit);
+  if (own_process()) end_process(EndReason::quick_exit, status);
   real_exit(status);
   __builtin_unreachable();
 }
 
 CULPRIT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
-  if (own_process()) end_process(EndReason::quick_exit);
+  if (own_process()) end_process(EndReason::quick_exit, status);
   real_c99_exit(status);
   __builtin_unreachable();
 }

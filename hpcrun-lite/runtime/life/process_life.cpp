@@ -109,6 +109,13 @@ void finish_quickly() {
   if (own_process()) end_process(measurement::EndReason::quick_exit);
 }
 
+/// What exit was called with, or main returned.
+int asked_status = kNoExitStatus;
+
+void keep_exit_status(int status, void* /*unused*/) {
+  asked_status = status;
+}
+
 __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char** /*envp*/) {
   bind_to_c_library();
   find_all_next();
@@ -136,6 +143,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_papi();
   follow_forks();
   at_quick_exit(finish_quickly);
+  on_exit(keep_exit_status, nullptr);
   mark_memory();
   redirect_calls_of_start();
   process.active = true;
@@ -146,12 +154,12 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
 
 __attribute__((destructor)) void finish_process() {
   if (!own_process()) return;
-  end_process(measurement::EndReason::exit);
+  end_process(measurement::EndReason::exit, asked_status);
 }
 
 }  // namespace
 
-void end_process(measurement::EndReason reason) {
+void end_process(measurement::EndReason reason, int exit_status) {
   if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
   const bool exits = reason == measurement::EndReason::exit || reason == measurement::EndReason::quick_exit;
   if (exits && process.in_mpi.load(std::memory_order_relaxed)) reason = measurement::EndReason::left;
@@ -168,6 +176,7 @@ void end_process(measurement::EndReason reason) {
   if (Thread* thread = this_thread()) delete_timers(thread);
   close_process();
   note_end();
+  if (reason == measurement::EndReason::left && exit_status != kNoExitStatus) note_exit_status(exit_status);
   note_schedules_now(now());
   // Only definitions for a trace: a measurement of nothing.
   if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();

@@ -3,11 +3,15 @@
 #include "measurement/kinds.hpp"
 #include "runtime/recording/flusher.hpp"
 
+#include <limits>
+
 namespace culprit::runtime {
 
-/// Records the end of the process and seals its measurement, once. Async-signal-safe. Its beginning is the
-/// library's constructor.
-void end_process(measurement::EndReason reason);
+inline constexpr int kNoExitStatus = std::numeric_limits<int>::min();
+
+/// Records the end of the process and seals its measurement, once. `exit_status`: what it was asked to exit
+/// with. Async-signal-safe. Its beginning is the library's constructor.
+void end_process(measurement::EndReason reason, int exit_status = kNoExitStatus);
 
 /// What the flusher thread does in this process.
 FlusherDuties flusher_duties();

@@ -1,5 +1,6 @@
 #include "runtime/recording/recording.hpp"
 
+#include "measurement/runtime_notes.hpp"
 #include "measurement/file_space.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
@@ -303,6 +304,15 @@ void note_end() {
         "MPI was used, but its calls were not seen: rank and waiting were not recorded (start each rank with "
         "hpcrun-lite; functions that a program looks up with dlsym or holds itself stay unseen)");
   }
+}
+
+void note_exit_status(int status) {
+  if (!file.open() || known_rank < 0) return;
+  constexpr unsigned kSeenByParents = 0xff;
+  Text<96> note;
+  note.add("rank ").number(static_cast<std::uint64_t>(known_rank)).add(measurement::kExitStatus);
+  note.number(static_cast<unsigned>(status) & kSeenByParents).add(", without MPI_Finalize");
+  file.note(note.c_str());
 }
 
 void change_run_id(const char* id) {

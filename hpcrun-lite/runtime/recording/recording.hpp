@@ -58,6 +58,8 @@ void change_run_id(const char* id);
 
 /// At the end: notes what a reader of the measurement should know of how it came about.
 void note_end();
+/// Notes with which status a rank exits that leaves the others without MPI_Finalize.
+void note_exit_status(int status);
 
 /// Removes this process's file: its rank is not wanted.
 void discard_file();

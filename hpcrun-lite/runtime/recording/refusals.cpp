@@ -1,7 +1,7 @@
 #include "runtime/recording/refusals.hpp"
 
 #include "measurement/launch_variables.hpp"
-#include "measurement/refused_sampling.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
 

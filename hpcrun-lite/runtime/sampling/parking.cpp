@@ -266,6 +266,28 @@ std::uint64_t look_at_parked_threads(std::uint64_t time) {
   return next;
 }
 
+void look_at_stop(Thread* thread) {
+  if (thread->number >= kMostWatched || looks[thread->number].due.load(std::memory_order_acquire) == 0)
+    return;
+  Parking& parking = thread->parking;
+  const std::uint64_t clock = cpu_time_of(thread->tid);
+  const std::uint64_t before = parking.cpu_ns.load(std::memory_order_relaxed);
+  const bool first = !parking.looked_at.load(std::memory_order_relaxed);
+  const std::uint64_t usual = first ? falling_asleep.load(std::memory_order_relaxed) : 0;
+  if (clock < before || clock - before > usual) return;
+  parking.looked_at.store(true, std::memory_order_relaxed);
+  parking.cpu_ns.store(clock, std::memory_order_relaxed);
+  parking.looked_ns.store(sampling_time(now()), std::memory_order_relaxed);
+}
+
+void look_after_stop(Thread* thread) {
+  if (thread->number >= kMostWatched) return;
+  std::uint64_t due = looks[thread->number].due.load(std::memory_order_relaxed);
+  if (due == 0) return;
+  looks[thread->number].due.compare_exchange_strong(due, now(), std::memory_order_seq_cst);
+  ring_flusher();
+}
+
 void note_open_waits() {
   const std::uint64_t time = sampling_time(now());
   for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {

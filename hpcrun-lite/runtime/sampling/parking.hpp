@@ -55,6 +55,12 @@ class EndOfWait {
 /// lines; the measurement has them already.
 void note_open_waits();
 
+/// As sampling stops: the thread has waited up to now, if its CPU clock did not move. While sampling is
+/// stopped nobody looks, and half of the time since the last look would count to where it then goes on.
+void look_at_stop(Thread* thread);
+/// As sampling starts again: the flusher thread is to look at the thread now.
+void look_after_stop(Thread* thread);
+
 /// In a forked child: none of its threads is parked.
 void forget_parked_threads();
 

@@ -2,6 +2,7 @@
 
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
+#include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/timers.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
@@ -37,6 +38,7 @@ class Change {
 
 /// What a thread consumes from here to resume_thread counts for nothing.
 void pause_thread(Thread* thread) {
+  look_at_stop(thread);
   pause_timers(thread);
   pause_kernel_events(thread);
   thread->cpu_at_stop.store(cpu_time_of(thread->tid), std::memory_order_relaxed);
@@ -48,6 +50,7 @@ void resume_thread(Thread* thread) {
   if (now_used > before) thread->cpu.stopped_ns.fetch_add(now_used - before, std::memory_order_relaxed);
   resume_kernel_events(thread);
   resume_timers(thread);
+  look_after_stop(thread);
 }
 
 void for_each_thread(void (*act)(Thread*)) {

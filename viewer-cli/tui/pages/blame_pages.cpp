@@ -19,8 +19,9 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
     return page;
   }
   page.say(
-      "Idleness is charged to the deepest balanced code around it: all threads work equally long there as a "
-      "whole, so what makes some of them wait lies inside.",
+      "Waiting is charged to the innermost code around it that takes all threads equally long as a whole: "
+      "what "
+      "makes some of them wait lies inside.",
       width, 0, Tone::dim);
   add_heading(page, "BALANCED CODE", "waiting in it", width);
   const views::Figures all(workspace.source());  // whatever ranks are selected

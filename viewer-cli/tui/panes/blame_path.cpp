@@ -52,7 +52,7 @@ BlameStep next_on_blame_path(const database::Contents& experiment, ContextId con
   for (ContextId above = experiment.contexts[context].parent; above != kNone;
        above = experiment.contexts[above].parent) {
     if (!is_balanced(experiment, above) && above != 0) continue;
-    return {above, {}, "The deepest balanced code around the wait is charged with it (b: suspects)"};
+    return {above, {}, "The innermost balanced code around the wait is charged with it (b: suspects)"};
   }
   return {std::nullopt, {}, "Nothing around it is balanced"};
 }

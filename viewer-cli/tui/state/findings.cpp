@@ -16,8 +16,12 @@ namespace {
 /// Both forms of a list.
 Findings::Lists lists_of(List (*make)(const database::Contents&, const ListOptions&),
                          const database::Contents& experiment, const IdlenessParts& waiting, bool unicode) {
-  ListOptions options{
-      .by_rank = false, .unicode = unicode, .most = kMostRows, .least_share = 0, .waiting = waiting};
+  ListOptions options{.by_rank = false,
+                      .unicode = unicode,
+                      .counts = false,
+                      .most = kMostRows,
+                      .least_share = 0,
+                      .waiting = waiting};
   List together = make(experiment, options);
   options.by_rank = true;
   return {std::move(together), make(experiment, options)};

@@ -64,11 +64,12 @@ TEST_CASE("waits: one row for each pattern and call path, with its ranks, whom t
 been kept waiting themselves (`causes` follows them). The report counts 1 710 s of waiting: 1 674 s
 in the MPI library and 36 s for late ranks (listed here).
 
-28.00 s  77.8 %  wait-at-nxn  ranks 0-6, most on 6 (7.00 s), for rank 7; 50 % indirect
+28.00 s  77.8 %  wait-at-nxn  ranks 0-6, most on 6 (7.00 s), for rank 7; 50 % indirect;
+    28 waits, mean 1.00 s
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
  9.00 s          nxn-completion  rank 5; not in the total: it waits for no rank
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
- 8.00 s  22.2 %  lock-wait  rank 5, for a lock of rank 2
+ 8.00 s  22.2 %  lock-wait  rank 5, for a lock of rank 2; 3 waits, mean 2.67 s
     main › cg_iterate › loop at solver.c:412 › dot
     held until main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 --by-rank lists single ranks
@@ -88,8 +89,12 @@ TEST_CASE("waits: how much is indirect is said of what time lines tell, not of a
 TEST_CASE("waits --by-rank: a row for each rank") {
   const WaitingSample waiting;
   const std::string text = run(waiting.sample, {"waits", "--by-rank"});
-  CHECK_THAT(text, Catch::Contains("7.000 s  19.4 %  wait-at-nxn  rank 6, for rank 7; 50 % indirect\n"));
-  CHECK_THAT(text, Catch::Contains("1.000 s   2.8 %  wait-at-nxn  rank 0, for rank 7; 50 % indirect\n"));
+  CHECK_THAT(text,
+             Catch::Contains(
+                 "7.000 s  19.4 %  wait-at-nxn  rank 6, for rank 7; 50 % indirect; 4 waits, mean 1.75 s\n"));
+  CHECK_THAT(text,
+             Catch::Contains(
+                 "1.000 s   2.8 %  wait-at-nxn  rank 0, for rank 7; 50 % indirect; 4 waits, mean 250 ms\n"));
   CHECK_THAT(text, !Catch::Contains("--by-rank"));
 }
 

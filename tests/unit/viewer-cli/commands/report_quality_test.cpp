@@ -85,6 +85,9 @@ TEST_CASE("Who ended first is not said where their last second may be missing, w
     location.left = location.rank == 2;
   }
   CHECK_THAT(text(), Catch::Contains("Rank 2 had ended without MPI_Finalize (exit or return from main)"));
+  CHECK_THAT(text(), Catch::StartsWith("Rank 2 ended without MPI_Finalize, for which the launcher killed"));
+  solver.sample.build().run.notes = {"rank 2 ended with exit status 3, without MPI_Finalize"};
+  CHECK_THAT(text(), Catch::StartsWith("Rank 2 ended with exit status 3 without MPI_Finalize, for which"));
   for (database::Location& location : solver.sample.build().locations) {
     location.cut_short = false;
     location.left = true;

@@ -109,9 +109,9 @@ TEST_CASE("waits: who waited how long, where, for whom") {
   CHECK(run(traced.sample, {"waits"}) ==
         R"(Who waited where, and for whom: 1 710 s in all. That is all the waiting that the report counts.
 
-1 500.0 s  87.7 %  wait-at-nxn  rank 0, for rank 3
+1 500.0 s  87.7 %  wait-at-nxn  rank 0, for rank 3; 4 waits, mean 375 s
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
-  210.0 s  12.3 %  late-sender  rank 1, for rank 7
+  210.0 s  12.3 %  late-sender  rank 1, for rank 7; 12 waits, mean 17.5 s
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
 }
@@ -162,10 +162,10 @@ TEST_CASE("critical-path: its length, what of it is more than on an average rank
   const TracedSample traced;
   CHECK(run(traced.sample, {"critical-path"}) ==
         R"(The critical path is 990 s long, from the end of MPI_Init to the last call of MPI_Finalize; 11.1 %
-of it in MPI calls. 150 s (15.2 %) are above the average of all ranks; balancing all code would save
+of it in MPI calls. 150 s (15.2 %) are above the mean of all ranks; balancing all code would save
 120 s at most.
 
-700.0 s  70.7 %, 150 s above average, on rank 3 71 %, rank 7 29 %
+700.0 s  70.7 % on rank 3 71 %, rank 7 29 %; 150 s above the mean
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 180.0 s  18.2 % on rank 3
     main › cg_iterate › loop at solver.c:412 › dot

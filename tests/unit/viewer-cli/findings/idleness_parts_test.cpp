@@ -117,6 +117,35 @@ TEST_CASE("a call that sends and receives bears its time once") {
   CHECK(message_pattern_phrases(figures, diagnose(figures), true, 60, false).empty());
 }
 
+TEST_CASE("without a trace, collectives that take too little for a late rank are named") {
+  const auto said_of = [](const char* name, std::uint64_t calls) {
+    views::testing::SolverSample solver;
+    database::Experiment& e = solver.sample.build();
+    e.communication.calls = {{.context = solver.allreduce,
+                              .threads = 8,
+                              .calls = calls,
+                              .ns = 2000 * kSecond,
+                              .messages = calls,
+                              .message_bytes = 8 * calls,
+                              .smallest = 8,
+                              .largest = 8,
+                              .sent_bytes = 8 * calls,
+                              .received_bytes = 8 * calls}};
+    e.strings[e.contexts[solver.allreduce].name] = name;
+    const views::Figures figures(solver.sample);
+    std::string all;
+    for (const std::string& phrase : message_pattern_phrases(figures, diagnose(figures), false, 60, false))
+      all += wrap(phrase, 1000);
+    return all;
+  };
+  constexpr std::uint64_t kBrief = 50'000'000, kLong = 30'000'000;  // 40 and 67 us each
+  CHECK(said_of("MPI_Allreduce", kBrief).find("take 25 % of the time, waiting for each other included") !=
+        std::string::npos);
+  CHECK(said_of("MPI_Barrier", kBrief).find("are they needed?") != std::string::npos);
+  CHECK(said_of("MPI_Allreduce", kLong).empty());
+  CHECK(said_of("MPI_Barrier", kLong).empty());
+}
+
 TEST_CASE("a run without a trace that starts processes may wait for them") {
   const auto said_of = [](const char* call) {
     views::testing::SolverSample solver;

@@ -35,7 +35,7 @@ TEST_CASE("From a wait one key leads to the balanced code that is blamed, one mo
   CHECK(contains(driven.selected(), "MPI_Allreduce"));
   driven.type("b");
   CHECK(contains(driven.selected(), "loop at solver.cpp:412"));
-  CHECK(contains(driven.browser().message(), "deepest balanced code around the wait"));
+  CHECK(contains(driven.browser().message(), "innermost balanced code around the wait"));
   driven.type("b");
   CHECK(contains(driven.selected(), "loop at spmv.cpp:88"));
   CHECK(contains(driven.browser().message(), "ranks 3, 7 work more than the others"));

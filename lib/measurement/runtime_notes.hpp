@@ -1,0 +1,12 @@
+#pragma once
+
+// By what the tools know a note of a measurement that the runtime wrote. Free to all: includes nothing.
+namespace culprit::measurement {
+
+/// Why the system refused to sample threads: stands between the event and the reason with its remedy.
+inline constexpr char kWhyNotSampled[] = " not sampled in every thread: ";
+
+/// Of a rank that exits without MPI_Finalize: stands between `rank 3` and the status.
+inline constexpr char kExitStatus[] = " ended with exit status ";
+
+}  // namespace culprit::measurement
