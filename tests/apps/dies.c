@@ -1,4 +1,4 @@
-/* An MPI program whose last rank dies in the middle of its work. Usage: dies KILL|SEGV|ABRT|MPI|EXIT */
+/* An MPI program whose last rank dies in the middle of its work. Usage: dies KILL|SEGV|ABRT|MPI|EXIT|LEAVE */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     if (strcmp(how, "ABRT") == 0) abort();
     if (strcmp(how, "MPI") == 0) MPI_Abort(MPI_COMM_WORLD, 9);
     if (strcmp(how, "EXIT") == 0) _exit(5);
+    if (strcmp(how, "LEAVE") == 0) exit(3);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -270,19 +270,24 @@ class Abort(harness.UnderBothMpis, harness.Workspace):
         self.assertIn("cut short", done.stderr)
         info = harness.viewer_json(self.here / "run.db", "info")
         self.assertEqual((info["ranks"], info["cut_short"]), (2, 2))
-        report = harness.viewer_json(self.here / "run.db", "report")
+        report = harness.viewer_json(self.here / f"{how}.db", "report")
         self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
 
 
 class Left(harness.UnderBothMpis, harness.Workspace):
     def check(self, mpi):
-        directory = self.here / "run"
-        harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / f"dies.{mpi}", "EXIT"], expect=None)
+        for how, status in (("EXIT", 5), ("LEAVE", 3)):
+            with self.subTest(how):
+                self.check_status(mpi, how, status)
+
+    def check_status(self, mpi, how, status):
+        directory = self.here / how
+        harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / f"dies.{mpi}", how], expect=None)
         stuck = harness.run([harness.VIEWER, directory, "stuck"]).stdout
         self.assertTrue(stuck.startswith("Left: rank 2 ended without MPI_Finalize (exit or return from main).\n"), stuck)
         harness.run([harness.PROF_MPI, directory], expect=3)  # the launcher killed the others
-        report = " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
-        self.assertTrue(report.startswith("Rank 2 ended with exit status 5 without MPI_Finalize, for which the launcher killed the others. "), report)
+        report = " ".join(harness.run([harness.VIEWER, self.here / f"{how}.db", "report"]).stdout.split())
+        self.assertTrue(report.startswith(f"Rank 2 ended with exit status {status} without MPI_Finalize, for which the launcher killed the others. "), report)
         self.assertIn("Rank 2 had ended without MPI_Finalize", report)
 
 

@@ -123,15 +123,18 @@ class VerdictWords {
 
   /// Waiting, and what MPI calls work themselves.
   [[nodiscard]] std::string messages() const {
-    const std::string even = "none is consistently slower than the others";
-    if (losses_.moving_s < kNotableWaiting * losses_.total_s)
-      return "Communication: ranks wait " + share(losses_.messages_s) + " of the time" +
-             (diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name) + ",") + " and " +
-             even + other_waiting(losses_.messages_s) + '.';
-    const double waiting_s = losses_.messages_s - losses_.moving_s;
-    return "Communication takes " + share(losses_.messages_s) + " of the time: in " +
-           share(losses_.moving_s) + " MPI calls work, such as copying messages" +
-           in_calls(hardest_working_call(experiment_)) + "; in " + share(waiting_s) + " ranks wait, and " +
+    const double moving_s = losses_.moving_s, waiting_s = losses_.messages_s - moving_s;
+    const std::string even = " and none is consistently slower than the others";
+    if (moving_s > waiting_s)
+      return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
+             " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
+             "; in " + share(waiting_s) + " ranks wait," + even + other_waiting(waiting_s) + '.';
+    const bool moves = moving_s >= kNotableWaiting * losses_.total_s;
+    const std::string where = diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name);
+    return "Communication: ranks wait " + share(waiting_s) + " of the time" + where +
+           (moves           ? ", MPI calls work in another " + share(moving_s) + ','
+            : where.empty() ? ""
+                            : ",") +
            even + other_waiting(waiting_s) + '.';
   }
 

@@ -143,7 +143,6 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   prepare_papi();
   follow_forks();
   at_quick_exit(finish_quickly);
-  on_exit(keep_exit_status, nullptr);
   mark_memory();
   redirect_calls_of_start();
   process.active = true;
@@ -158,6 +157,10 @@ __attribute__((destructor)) void finish_process() {
 }
 
 }  // namespace
+
+void await_exit_status() {
+  on_exit(keep_exit_status, nullptr);
+}
 
 void end_process(measurement::EndReason reason, int exit_status) {
   if (process.ended.exchange(true, std::memory_order_acq_rel)) return;

@@ -13,6 +13,10 @@ inline constexpr int kNoExitStatus = std::numeric_limits<int>::min();
 /// with. Async-signal-safe. Its beginning is the library's constructor.
 void end_process(measurement::EndReason reason, int exit_status = kNoExitStatus);
 
+/// Of a rank: from now on its exit status is known when it ends by exit or by main's return. Not earlier: what
+/// is registered before main is called after our own destructor.
+void await_exit_status();
+
 /// What the flusher thread does in this process.
 FlusherDuties flusher_duties();
 

@@ -1,6 +1,7 @@
 // What culprit.h finds in a measured process.
 #include "interface/culprit.h"
 #include "runtime/api.hpp"
+#include "runtime/life/process_life.hpp"
 #include "runtime/life/summary_line.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
@@ -53,6 +54,7 @@ void culprit_rt_own_library(const void* address) {
 bool culprit_rt_join_world(int rank, int ranks, const char* mpi) {
   if (!process.active || process.ended.load(std::memory_order_acquire)) return false;
   process.in_mpi.store(ranks > 1, std::memory_order_relaxed);
+  if (ranks > 1) await_exit_status();
   const bool all_registered = all_ranks_registered(ranks);
   closing_rank(rank, all_registered || ranks == 1 ? ranks : 0);  // where not, nobody sums the ranks' totals
   const bool delayed = control.delayed.load(std::memory_order_relaxed);  // who knows which ranks will start?
