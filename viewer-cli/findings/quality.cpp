@@ -175,7 +175,7 @@ std::string recording_phrase(const database::Contents& experiment) {
   const auto taken = static_cast<double>(experiment.quality.tracing_ns);
   const bool traced = experiment.trace().traced > 0;
   if (time <= 0 || taken <= 0 || (!traced && taken < kLittle * time)) return {};
-  return (traced ? "; tracing took " : "; following MPI calls took ") + keep(percent(taken / time)) +
+  return (traced ? "; tracing took " : "; following calls took ") + keep(percent(taken / time)) +
          " of the time";
 }
 

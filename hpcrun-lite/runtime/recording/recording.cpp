@@ -1,7 +1,7 @@
 #include "runtime/recording/recording.hpp"
 
-#include "measurement/runtime_notes.hpp"
 #include "measurement/file_space.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/call_path.hpp"
@@ -227,11 +227,13 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
   tell_call_cost(thread);
 }
 
-// Timed calls know what comes after the call, down to 0.1 % of a run of seconds; samples know all that is in
-// our code, where that is much.
+// Timed calls know what comes after each call, however little that is. Samples know all that is in our code,
+// where they are many; a few are of the program's start.
 void tell_call_cost(Thread* thread) {
+  constexpr std::uint64_t kEnough = 16;
   CallCost& cost = thread->call_cost;
-  const std::uint64_t all = std::max(cost.timed_ns, cost.sampled_ns);
+  const bool enough = cost.sampled_ns >= kEnough * thread->grid.period();
+  const std::uint64_t all = std::max(cost.timed_ns, enough ? cost.sampled_ns : 0);
   if (all <= cost.told_ns) return;
   thread->tree->add_trace_cost(all - cost.told_ns);
   if (process.traced) count_trace_cost(all - cost.told_ns);

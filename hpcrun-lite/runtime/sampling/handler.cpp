@@ -78,9 +78,10 @@ std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, const SampledAt& a
   return std::exchange(cpu.carried_ns, 0);
 }
 
-/// Whether the thread was in our code, by its last walk.
+/// Whether the thread worked in our code, by its last walk. Behind a call that held the signal back it is
+/// there, too, but comes from the call.
 bool met_own_code(Thread* thread) {
-  return thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].own;
+  return !thread->blocked_call && thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].own;
 }
 
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
