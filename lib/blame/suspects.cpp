@@ -176,6 +176,8 @@ class Search {
                                                const Lateness& lateness) const;
   [[nodiscard]] std::vector<Found> suspects_by_call(const database::BlameRow& row,
                                                     std::span<const ContextId> within) const;
+  [[nodiscard]] std::vector<ContextId> calls_of(const database::BlameRow& row,
+                                                std::span<const ContextId> within) const;
   [[nodiscard]] Lateness lateness_in(ContextId balanced) const;
   [[nodiscard]] Lateness lateness_at(ContextId call) const;
   void name_late(Lateness& lateness, double error) const;
@@ -356,20 +358,39 @@ std::vector<Found> Search::suspects_of(ContextId balanced, double blame, const L
   return found;
 }
 
-/// Two codes that are uneven on different threads, each before a call that all meet in, make the others wait
-/// at both calls, though the scope around them ends evenly. Who is late at each call, waiting there shows.
-std::vector<Found> Search::suspects_by_call(const database::BlameRow& row,
-                                            std::span<const ContextId> within) const {
-  std::vector<Found> found;
+/// The calls that a balanced scope is blamed for and that hold a notable share of its blame. None where the
+/// summaries say already that who waits least in each cannot have made others wait for most of it: many are
+/// spared the look at single threads.
+std::vector<ContextId> Search::calls_of(const database::BlameRow& row,
+                                        std::span<const ContextId> within) const {
+  std::vector<ContextId> calls;
+  double explainable = 0;
   auto inner = within.begin();
   for (ContextId x = row.context + 1; x < contexts_[row.context].end;) {
     while (inner != within.end() && *inner < x) ++inner;
     const bool blamed_itself = inner != within.end() && *inner == x;
     const bool call = (contexts_[x].flags & database::kFrontier) != 0;
-    const auto idle = static_cast<double>(role_.idleness[x].sum);
-    if (call && !blamed_itself && idle >= kListed * static_cast<double>(row.sum))
-      std::ranges::move(suspects_of(row.context, idle, lateness_at(x)), std::back_inserter(found));
+    const metrics::Accumulator& idle = role_.idleness[x];
+    const auto sum = static_cast<double>(idle.sum);
+    if (call && !blamed_itself && sum >= kListed * static_cast<double>(row.sum)) {
+      calls.push_back(x);
+      const std::uint64_t least = idle.observers < role_.threads ? 0 : idle.min;
+      explainable += sum - threads() * static_cast<double>(least);
+    }
     x = call || blamed_itself ? contexts_[x].end : x + 1;
+  }
+  if (explainable < kMostly * static_cast<double>(row.sum)) calls.clear();
+  return calls;
+}
+
+/// Two codes that are uneven on different threads, each before a call that all meet in, make the others wait
+/// at both calls, though the scope around them ends evenly. Who is late at each call, waiting there shows.
+std::vector<Found> Search::suspects_by_call(const database::BlameRow& row,
+                                            std::span<const ContextId> within) const {
+  std::vector<Found> found;
+  for (const ContextId call : calls_of(row, within)) {
+    const auto idle = static_cast<double>(role_.idleness[call].sum);
+    std::ranges::move(suspects_of(row.context, idle, lateness_at(call)), std::back_inserter(found));
   }
   return found;
 }
