@@ -270,7 +270,7 @@ class Abort(harness.UnderBothMpis, harness.Workspace):
         self.assertIn("cut short", done.stderr)
         info = harness.viewer_json(self.here / "run.db", "info")
         self.assertEqual((info["ranks"], info["cut_short"]), (2, 2))
-        report = harness.viewer_json(self.here / f"{how}.db", "report")
+        report = harness.viewer_json(self.here / "run.db", "report")
         self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
 
 

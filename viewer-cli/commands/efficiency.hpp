@@ -34,7 +34,7 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
      "  load balance", "mean / largest useful time", "some ranks work more"},
     {&Efficiency::communication, "communication", false, "  communication efficiency",
      "largest useful time / run time", "  communication", "largest useful time / run time",
-     "even the busiest rank waits"},
+     "even the busiest rank is in MPI"},
     {&Efficiency::serialization, "serialization", true, "    serialization",
      "communication / transfer efficiency", "    serialization", "what an ideal network would reach",
      "ranks depend on each other"},
