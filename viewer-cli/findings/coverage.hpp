@@ -16,7 +16,8 @@ namespace culprit::viewer {
 /// Ranks that ended without MPI_Finalize; none where all did: launchers then have none left to kill.
 std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment);
 
-/// ` with exit status 3`, of the one of these locations; empty where they are several, or it is not known.
+/// ` with exit status 3`, of the only one of these locations; empty where they are several, or it is not
+/// known.
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left);
 
 /// Of a run that was cut short: the rank that ended first, and how long before the last.

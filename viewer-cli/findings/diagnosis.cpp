@@ -156,7 +156,8 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
   return parts;
 }
 
-/// The innermost function around a context that the user wrote or chose; kNone where there is none.
+}  // namespace
+
 ContextId chosen_around(const database::Contents& experiment, ContextId context) {
   for (ContextId at = experiment.contexts[context].parent; at != database::kNone;
        at = experiment.contexts[at].parent) {
@@ -168,6 +169,8 @@ ContextId chosen_around(const database::Contents& experiment, ContextId context)
   }
   return database::kNone;
 }
+
+namespace {
 
 /// Whose calls of a run-time library's procedure take at least half of what it takes; kNone where nobody's
 /// do.

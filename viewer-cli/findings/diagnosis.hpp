@@ -57,6 +57,10 @@ struct Blamed {
   }
 };
 
+/// The innermost function around a context that the user wrote or chose, and no run-time library has; kNone
+/// where there is none.
+database::ContextId chosen_around(const database::Contents& experiment, database::ContextId context);
+
 /// A procedure and what it does itself, waits left out.
 struct Work {
   database::FlatId scope = 0;

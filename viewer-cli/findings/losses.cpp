@@ -78,13 +78,13 @@ class Measurement {
       if (call.name.starts_with("MPI_File_")) continue;
       (call.in_mpi ? waiting_s : losses_.threads_s) += call.seconds;
     }
-    std::vector<ContextId> startup;
-    if (!diagnosis_.without_startup) startup = views::mpi_start_up(experiment_);
+    const std::vector<ContextId> all_startup = views::mpi_start_up(experiment_);
+    const std::vector<ContextId> startup =
+        diagnosis_.without_startup ? std::vector<ContextId>() : all_startup;
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = main_threads_io_s();
     left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_));
-    const std::vector<ContextId> all = views::mpi_start_up(experiment_);
-    losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all, communication_));
+    losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_));
   }
 
   /// Outside waits and start-up, what no thread had a processor for, nor was ready to run; as far as the

@@ -11,7 +11,8 @@
 
 namespace culprit::viewer {
 
-/// Where work is done: `spmv at spmv.c:88`; `dot in main`, which is inlined there; `memcpy, called from pack`.
+/// Where work is done: `spmv at spmv.c:88`; `dot in main`, which is inlined there; `memcpy, called from
+/// pack`.
 std::string work_phrase(const database::Contents& experiment, const Work& work, std::size_t width,
                         bool unicode);
 

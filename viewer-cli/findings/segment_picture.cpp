@@ -1,6 +1,6 @@
 #include "findings/segment_picture.hpp"
 
-#include "findings/phrases.hpp"
+#include "findings/diagnosis.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -14,7 +14,6 @@ namespace culprit::viewer {
 
 namespace {
 
-using database::ContextId;
 using database::Variation;
 
 constexpr std::size_t kRowsDrawn = 32;   // ranks; more share a line
@@ -130,22 +129,10 @@ bool is_loop(const database::Contents& experiment, const Variation& variation) {
          experiment.contexts[variation.context].kind == database::ContextKind::loop;
 }
 
-namespace {
-
-/// Whether no other code of the user's is around a procedure: it is called once.
-bool is_outermost(const database::Contents& experiment, ContextId procedure) {
-  for (ContextId at = enclosing_procedure(experiment, experiment.contexts[procedure].parent);
-       at != database::kNone; at = enclosing_procedure(experiment, experiment.contexts[at].parent)) {
-    if ((experiment.contexts[at].flags & database::kRunTime) == 0) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 const char* segment_name(const database::Contents& experiment, const Variation& variation) {
   const bool iterates = variation.marked || is_loop(experiment, variation) ||
-                        (variation.context != database::kNone && is_outermost(experiment, variation.context));
+                        (variation.context != database::kNone &&
+                         chosen_around(experiment, variation.context) == database::kNone);  // called once
   return iterates ? "iteration" : "invocation";
 }
 

@@ -129,13 +129,11 @@ class VerdictWords {
       return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
              " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
              "; in " + share(waiting_s) + " ranks wait," + even + other_waiting(waiting_s) + '.';
-    const bool moves = moving_s >= kNotableWaiting * losses_.total_s;
-    const std::string where = diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name);
-    return "Communication: ranks wait " + share(waiting_s) + " of the time" + where +
-           (moves           ? ", MPI calls work in another " + share(moving_s) + ','
-            : where.empty() ? ""
-                            : ",") +
-           even + other_waiting(waiting_s) + '.';
+    std::string detail = diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name);
+    if (moving_s >= kNotableWaiting * losses_.total_s)
+      detail += ", MPI calls work in another " + share(moving_s);
+    return "Communication: ranks wait " + share(waiting_s) + " of the time" + detail +
+           (detail.empty() ? "" : ",") + even + other_waiting(waiting_s) + '.';
   }
 
   [[nodiscard]] std::string starved() const {

@@ -156,15 +156,27 @@ std::uint64_t periods_awake(Thread* thread) {
   return ((ran > doubtful ? ran : doubtful) + period / 2) / period;
 }
 
+/// What a thread that still waits has used since its clock was last read, at most.
+std::uint64_t used_in_wait(const Parking& parking) {
+  return parking.looked_at.load(std::memory_order_relaxed) ? 0
+                                                           : falling_asleep.load(std::memory_order_relaxed);
+}
+
+/// The thread still waits: at `here`, on the sampling clock, its CPU clock stands at `clock`.
+void keep_look(Parking& parking, std::uint64_t clock, std::uint64_t here) {
+  parking.looked_at.store(true, std::memory_order_relaxed);
+  parking.cpu_ns.store(clock, std::memory_order_relaxed);
+  parking.looked_ns.store(here, std::memory_order_relaxed);
+}
+
 /// Returns when to look again; 0: no more.
 std::uint64_t look_at(Thread* thread, std::uint64_t time) {
   Parking& parking = thread->parking;
   const std::uint64_t clock = cpu_time_of(thread->tid);
   const std::uint64_t before = parking.cpu_ns.load(std::memory_order_relaxed);
   if (clock < before) return 0;  // it has ended
-  const bool first = !parking.looked_at.load(std::memory_order_relaxed);
-  const std::uint64_t usual = first ? falling_asleep.load(std::memory_order_relaxed) : 0;
-  if (first) learn_falling_asleep(clock - before);
+  const std::uint64_t usual = used_in_wait(parking);
+  if (!parking.looked_at.load(std::memory_order_relaxed)) learn_falling_asleep(clock - before);
   const std::uint64_t here = sampling_time(time);
   if (clock - before > usual) {
     const std::uint64_t looked = parking.looked_ns.load(std::memory_order_relaxed);
@@ -172,9 +184,7 @@ std::uint64_t look_at(Thread* thread, std::uint64_t time) {
     sample_now(thread);
     return 0;
   }
-  parking.looked_at.store(true, std::memory_order_relaxed);
-  parking.cpu_ns.store(clock, std::memory_order_relaxed);
-  parking.looked_ns.store(here, std::memory_order_relaxed);
+  keep_look(parking, clock, here);
   return next_look(time, time - parking.began_ns.load(std::memory_order_relaxed), thread->grid.period());
 }
 
@@ -272,12 +282,8 @@ void look_at_stop(Thread* thread) {
   Parking& parking = thread->parking;
   const std::uint64_t clock = cpu_time_of(thread->tid);
   const std::uint64_t before = parking.cpu_ns.load(std::memory_order_relaxed);
-  const bool first = !parking.looked_at.load(std::memory_order_relaxed);
-  const std::uint64_t usual = first ? falling_asleep.load(std::memory_order_relaxed) : 0;
-  if (clock < before || clock - before > usual) return;
-  parking.looked_at.store(true, std::memory_order_relaxed);
-  parking.cpu_ns.store(clock, std::memory_order_relaxed);
-  parking.looked_ns.store(sampling_time(now()), std::memory_order_relaxed);
+  if (clock >= before && clock - before <= used_in_wait(parking))
+    keep_look(parking, clock, sampling_time(now()));
 }
 
 void look_after_stop(Thread* thread) {

@@ -20,8 +20,7 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
   }
   page.say(
       "Waiting is charged to the innermost code around it that takes all threads equally long as a whole: "
-      "what "
-      "makes some of them wait lies inside.",
+      "what makes some of them wait lies inside.",
       width, 0, Tone::dim);
   add_heading(page, "BALANCED CODE", "waiting in it", width);
   const views::Figures all(workspace.source());  // whatever ranks are selected
