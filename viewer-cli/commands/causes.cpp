@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,24 +20,6 @@ namespace {
 
 using database::Cause;
 using database::Wait;
-
-/// Whom code made wait: at the call at which most of its cost was waited for, all who waited for its thread.
-class WaitersOf {
- public:
-  explicit WaitersOf(const database::Contents& experiment) {
-    for (const Wait& wait : experiment.waits()) {
-      if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
-        waiters_[{wait.cause_location, wait.context}].push_back({wait.location, wait.ns});
-    }
-  }
-  [[nodiscard]] std::span<const ThreadTimes::Part> operator()(const Cause& cause) const {
-    const auto found = waiters_.find({cause.location, cause.waits_in});
-    return found == waiters_.end() ? std::span<const ThreadTimes::Part>() : found->second;
-  }
-
- private:
-  std::map<std::pair<std::uint32_t, database::ContextId>, std::vector<ThreadTimes::Part>> waiters_;
-};
 
 /// What is one row; `location` is kNone where threads fall together.
 struct CauseKey {
@@ -88,10 +69,11 @@ Table causes_table(const database::Contents& experiment) {
                {"waiter_path"}},
               {}};
   const CauseConfidence confidence(experiment);
-  const WaitersOf waiters_of(experiment);
+  const WaitsFor waits_for(experiment);
   for (const Cause& cause : experiment.trace().causes) {
     ThreadTimes whom;
-    for (const ThreadTimes::Part& waiter : waiters_of(cause)) whom.add(waiter.location, waiter.ns);
+    for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in))
+      whom.add(wait->location, wait->ns);
     whom.add_up();
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
@@ -165,7 +147,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
   list.introduction = introduce_causes(experiment, list.whole_ns, explained_ns, options);
   const CauseConfidence confidence(experiment);
-  const WaitersOf waiters_of(experiment);
+  const WaitsFor waits_for(experiment);
   // Who waited in the call that is named: where most of the row's cost was waited for.
   const auto waiting_in = [&](database::ContextId call) {
     return call == database::kNone ? call : enclosing_procedure(experiment, call);
@@ -180,7 +162,10 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       group.other = cause.waits_in;
     }
     if (waiting_in(cause.waits_in) == waiting_in(group.other)) {
-      for (const ThreadTimes::Part& waiter : waiters_of(cause)) group.whom.add(waiter.location, waiter.ns);
+      for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in)) {
+        group.whom.add(wait->location, wait->ns);
+        group.made_wait.insert(wait);
+      }
     }
     group.ns += cause.cost_ns();
     group.part_ns += cause.long_term_ns;
@@ -192,7 +177,8 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
     if (!group.whom.empty() && group.other != database::kNone) {
       text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
-              keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode));
+              keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode)) +
+              part_of_waits_phrase(group, options);
     }
     if (key.between) text += "; code undetermined";
     if (confidence.is_likely(group.ns, key.between)) {

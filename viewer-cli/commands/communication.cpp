@@ -122,17 +122,17 @@ Table::Cell message_size(std::uint64_t moved, std::uint64_t messages) {
   return messages == 0 ? Table::Cell() : Table::Cell(mean(moved, messages));
 }
 
-/// Whether a function only starts to move what it is given: how long it takes says nothing of how fast that
-/// is.
-bool starts_transfer(std::string_view name) {
-  static constexpr std::array kStarts = {"MPI_I",   "MPI_Start", "MPI_Put",  "MPI_Rput",
-                                         "MPI_Get", "MPI_Rget",  "MPI_Accu", "MPI_Raccu"};
-  return std::ranges::any_of(kStarts, [&](const char* start) { return name.starts_with(start); });
+/// Whether a function only starts or ends to move what it is given: how long it takes says nothing of how
+/// fast that is.
+bool does_part_of_transfer(std::string_view name) {
+  static constexpr std::array kParts = {"MPI_I",    "MPI_Start", "MPI_Put",   "MPI_Rput", "MPI_Get",
+                                        "MPI_Rget", "MPI_Accu",  "MPI_Raccu", "MPI_Wait", "MPI_Test"};
+  return std::ranges::any_of(kParts, [&](const char* part) { return name.starts_with(part); });
 }
 
 /// A message's bytes over the time of the calls that moved it.
 Table::Cell rate_of(std::string_view name, std::uint64_t moved, std::uint64_t ns) {
-  return moved == 0 || ns == 0 || starts_transfer(name)
+  return moved == 0 || ns == 0 || does_part_of_transfer(name)
              ? Table::Cell()
              : Table::Cell(static_cast<double>(moved) / seconds_of(ns));
 }

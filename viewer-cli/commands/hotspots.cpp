@@ -1,4 +1,5 @@
 #include "commands/list.hpp"
+#include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/quantity.hpp"
@@ -6,6 +7,7 @@
 namespace culprit::viewer {
 
 using database::Hotspot;
+using database::Wait;
 
 namespace {
 
@@ -39,6 +41,7 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
   }
   list.whole_ns = waiting_ns(experiment);
   list.introduction = "Procedures with a notable share of the time that made other ranks wait.";
+  const WaitsFor waits_for(experiment);
   ShownPaths paths(experiment);
   RowGroups<HotspotKey> groups;
   for (const Hotspot& hotspot : hotspots) {
@@ -51,12 +54,15 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
     group.ns += hotspot.ns;
     group.who.add(hotspot.location, hotspot.ns);
     group.whom.add(hotspot.waiter, hotspot.ns);
+    for (const Wait* wait : waits_for.thread(hotspot.location, hotspot.waiter_context)) {
+      if (wait->location == hotspot.waiter) group.made_wait.insert(wait);
+    }
   }
   add_rows(list, groups.take(), options, [&](const HotspotKey& /*key*/, const RowGroup& group) {
     const bool several = group.who.parts().size() > 1;
-    const std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode) +
-                             (several ? ", made " : " made ") +
-                             threads_phrase(experiment, group.whom.locations()) + " wait";
+    const std::string text =
+        thread_times_phrase(experiment, group.who, "on", options.unicode) + (several ? ", made " : " made ") +
+        threads_phrase(experiment, group.whom.locations()) + " wait" + part_of_waits_phrase(group, options);
     return ListRow{.ns = group.ns,
                    .name = {},
                    .text = text,

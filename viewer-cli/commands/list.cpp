@@ -14,6 +14,17 @@ std::optional<double> share_of(const List& list, const ListRow& row) {
   return static_cast<double>(row.ns) / static_cast<double>(list.whole_ns);
 }
 
+std::string part_of_waits_phrase(const RowGroup& group, const ListOptions& options) {
+  std::uint64_t count = 0, ns = 0;
+  for (const database::Wait* wait : group.made_wait) {
+    count += wait->count;
+    ns += wait->ns;
+  }
+  if (!options.counts || count < 2) return {};
+  return " (part of " +
+         keep(counted(count, "wait") + ", mean " + duration(seconds_of(ns / count), options.unicode)) + ')';
+}
+
 namespace {
 
 /// In a column of numbers.

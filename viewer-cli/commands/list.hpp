@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,7 @@ struct RowGroup {
   std::uint64_t part_ns = 0;  ///< of ns, as the list means it
   std::uint64_t count = 0;    ///< how many things together; 0: not known
   ThreadTimes who, whom;
+  std::set<const database::Wait*> made_wait;  ///< others' waits for these, where a list is of who made wait
   database::ContextId context = database::kNone, other = database::kNone;  ///< of the first, the largest
 };
 
@@ -113,6 +115,10 @@ void add_rows(List& list, const Groups& groups, const ListOptions& options, Make
   list.left_out = groups.size() - list.rows.size();
   if (list.left_out > 0) list.largest_left_ns = groups[list.rows.size()].second.ns;
 }
+
+/// Of what made others wait: ` (part of 640 waits, mean 20 ms)`, whatever else made them longer; where it was
+/// one, or how many is not known, nothing.
+std::string part_of_waits_phrase(const RowGroup& group, const ListOptions& options);
 
 /// A row's share of the whole; none where it is no part of it.
 std::optional<double> share_of(const List& list, const ListRow& row);

@@ -1,6 +1,7 @@
 #include "findings/causes.hpp"
 
 #include "findings/phrases.hpp"
+#include "metrics/wait_pattern.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -140,6 +141,19 @@ using database::Confidence;
 constexpr double kScored = 0.05;
 
 }  // namespace
+
+WaitsFor::WaitsFor(const database::Contents& experiment) {
+  for (const database::Wait& wait : experiment.waits()) {
+    if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
+      waits_[{wait.cause_location, wait.context}].push_back(&wait);
+  }
+}
+
+std::span<const database::Wait* const> WaitsFor::thread(std::uint32_t location, ContextId call) const {
+  const auto found = waits_.find({location, call});
+  if (found == waits_.end()) return {};
+  return found->second;
+}
 
 CauseConfidence::CauseConfidence(const database::Contents& experiment)
     : run_ns_(static_cast<double>(experiment.trace().run_ns) *

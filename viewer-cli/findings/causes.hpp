@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -50,6 +52,19 @@ struct CostliestCode {
 /// Of causes by scope; nothing where there are none.
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const database::Cause> causes);
+
+/// Who waited for a thread: the exact waits of a run, by whom and where they were for.
+class WaitsFor {
+ public:
+  explicit WaitsFor(const database::Contents& experiment);
+
+  /// By waiter, who may be there several times: all waits for that thread in that call.
+  [[nodiscard]] std::span<const database::Wait* const> thread(std::uint32_t location,
+                                                              database::ContextId call) const;
+
+ private:
+  std::map<std::pair<std::uint32_t, database::ContextId>, std::vector<const database::Wait*>> waits_;
+};
 
 /// How sure causes are (docs/blame.md, "How sure"): by what their call path cost all that waited for it, of
 /// the run, and by what is known of the machine. The thresholds follow from the scored figures

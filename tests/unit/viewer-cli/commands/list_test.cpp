@@ -160,7 +160,8 @@ TEST_CASE("causes say whom they made wait, at the call where most of their cost 
   trace.causes.push_back({2, {waiting.spmv, false}, 20 * kSecond, 0, waiting.dot});
   trace.causes.push_back({1, {waiting.spmv, true}, 10 * kSecond, 0});
   const std::string text = run(waiting.sample, {"causes"});
-  CHECK_THAT(text, Catch::Contains("rank 7; made ranks 0-6 wait in MPI_Allreduce\n"));
+  CHECK_THAT(text, Catch::Contains(
+                       "rank 7; made ranks 0-6 wait in MPI_Allreduce (part of 28 waits, mean 1.00 s)\n"));
   CHECK_THAT(text, Catch::Contains("rank 1; code undetermined\n"));
   const auto json = nlohmann::json::parse(run(waiting.sample, {"causes", "--format", "json"}));
   CHECK(json[0]["waiters"].size() == 7);
@@ -169,6 +170,15 @@ TEST_CASE("causes say whom they made wait, at the call where most of their cost 
   CHECK(json[1]["waiters"][0]["rank"] == 5);
   CHECK(json[2]["waiters"].empty());
   CHECK(json[2]["waiter_path"].is_null());
+}
+
+TEST_CASE("hotspots say how often others waited for them") {
+  WaitingSample waiting;
+  database::TraceAnalyses& trace = waiting.sample.build().trace;
+  for (const std::uint32_t waiter : {0U, 1U})
+    trace.hotspots.push_back({7, waiting.spmv, waiter, waiting.allreduce, (waiter + 1) * kSecond});
+  CHECK_THAT(flat(run(waiting.sample, {"hotspots"})),
+             Catch::Contains("rank 7 made ranks 0, 1 wait (part of 8 waits, mean 375 ms)"));
 }
 
 TEST_CASE("causes are as sure as their call path is dear, the machine quiet and the code known") {

@@ -179,7 +179,7 @@ TEST_CASE("hotspots: which procedure made whom wait") {
   CHECK(run(traced.sample, {"hotspots"}) ==
         R"(Procedures with a notable share of the time that made other ranks wait.
 
-1 400.0 s  81.9 %  rank 3 made rank 0 wait
+1 400.0 s  81.9 %  rank 3 made rank 0 wait (part of 4 waits, mean 375 s)
     in main › cg_iterate › loop at solver.c:412 › spmv
     waiter in main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
