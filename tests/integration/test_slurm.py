@@ -208,6 +208,13 @@ class Slurm(harness.Workspace):
         for component, node in zip(("first", "second"), nodes):
             self.assertEqual(self.ranks_by_node(self.here / component), [(0, node), (1, node)])
 
+    def test_several_programs_in_one_step(self):
+        """srun --multi-prog: ranks of different commands are one run."""
+        measured = f"{harness.HPCRUN} -o run {traffic('mpich')}"
+        (self.here / "programs").write_text(f"0-1 {measured}\n2 env LANG=C {measured}\n3 {measured}\n")
+        self.srun(INTERFACES["mpich"], *TWO_NODES, "--multi-prog", "programs")
+        self.check_traffic(self.here / "run", "mpich")
+
     def test_node_local_output_is_gathered(self):
         self.batch(TWO_NODES,
                    ("srun", INTERFACES["mpich"], harness.HPCRUN, "--trace", "-o", "$TMPDIR/run", traffic("mpich")),
