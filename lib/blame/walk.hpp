@@ -17,8 +17,7 @@ struct End {
 class Walk {
  public:
   /// All must outlive this.
-  Walk(const Parts& parts, const Work& work, const Late& late)
-      : parts_(parts), work_(work), division_(work, late) {}
+  Walk(const Parts& parts, const Work& work, const Late& late) : parts_(parts), division_(work, late) {}
 
   /// The ends of the walks from the parts of `balanced`, whose excess is at least `least` ns. `rest`: how
   /// much later than the mean each thread is; `late`: the excess of those that are late.
@@ -32,7 +31,6 @@ class Walk {
   bool follow_few(const Excess& at, const std::vector<Part>& way, const Rest& rest, double begun);
 
   const Parts& parts_;
-  const Work& work_;
   Division division_;
   double least_ = 0;
   std::vector<End> ends_;

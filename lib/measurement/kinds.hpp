@@ -62,7 +62,8 @@ enum class EpochKind : std::uint8_t {
   stretch_samples,  ///< samples at the node in another stretch than the one that its cell names
   /// What MPI calls at one call path moved, of processes without a trace (docs/formats.md).
   call_count,
-  trace_cost,  ///< at the root: what recording calls for time lines took, estimated from timed ones
+  trace_cost,  ///< at the root: what following and recording calls took, by timed calls or by samples in our
+               ///< code
   /// At the root: messages to one process by one communicator, of processes without a trace.
   partner_count,
   // Who idles because of whom within the process (docs/algorithms.md 12), in ns.

@@ -31,7 +31,8 @@ BlameParagraphs::BlameParagraphs(const Of& of, ReportWriter& out)
       out_(out),
       names_(suspect_names(experiment_, std::max<std::size_t>(out.width() / 3, 24), out.unicode())) {}
 
-void BlameParagraphs::write(bool apart) {
+void BlameParagraphs::write(bool apart, bool thread_causes_told) {
+  thread_causes_told_ = thread_causes_told;
   std::size_t listed = 0;
   double rest = 0;
   for (const Blamed& blamed : of_.diagnosis.blamed) {
@@ -74,12 +75,19 @@ std::string BlameParagraphs::call_in(const Blamed& blamed) const {
   return 2 * most->second < blamed.idle_s ? "" : " in " + most->first;
 }
 
+/// Whether who makes its threads wait stands in what was said of threads, as of waits in MPI it does not.
+bool BlameParagraphs::is_told(const Blamed& blamed) const {
+  return thread_causes_told_ && suspects_below(experiment_, blamed).empty() &&
+         !waits_in_mpi(of_.figures, blamed);
+}
+
 void BlameParagraphs::blame(const Blamed& blamed, bool first) {
   const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
   const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
   const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
   std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") +
                      call_in(blamed) + " inside " + out_.scope(blamed.context, true, out_.width() / 2);
+  if (is_told(blamed)) return out_.say(text + ", for the code named above.");
   if (whole) {
     text += ": no smaller part that holds the waiting takes" + equally + '.';
   } else if (first && several) {
@@ -118,7 +126,7 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   }
   suspect_lines(here);
   if (known > 0) out_.say("Suspects named above explain " + out_.time(known) + " of it.", 2);
-  if (!here.empty()) worth(here, blamed.role);
+  if (!here.empty()) worth(here, blamed);
   for (const Listed& each : here) cpu(each.facts, here.size() > 1);
   const double left = blamed.idle_s - explained;
   if (left < kUnexplained * blamed.idle_s) return;
@@ -166,7 +174,8 @@ void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
 
 /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5, or 18 where the time
 /// lines were replayed).
-void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role) {
+void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blamed) {
+  const std::uint32_t role = blamed.role;
   const double run_s = of_.diagnosis.elapsed_s;
   if (run_s <= 0) return;
   double balanced = 0;
@@ -180,6 +189,11 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, std::uint32_t role)
     return;
   }
   const double by_sums = balanced / run_s;
+  if (waits_for_locks(experiment_, blamed)) {
+    return out_.say(
+        "To hold the lock for less would save at most " + keep(round_percent(by_sums)) + " of the run time.",
+        2);
+  }
   const double share = replayed ? *replayed / run_s : by_sums;
   std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
                      " would save " + saving_phrase(by_sums * run_s, replayed, run_s, out_.unicode());

@@ -58,10 +58,11 @@ class Report {
     headline();
     if (sampled()) {
       input_and_output();
-      thread_causes();
+      const bool thread_causes_told = thread_causes();
       roles();
       if (healthy) work();  // which matters more then
-      if (diagnosis_.idle_share() >= kWorthTelling) blame_.write(several_roles() || healthy);
+      if (diagnosis_.idle_share() >= kWorthTelling)
+        blame_.write(several_roles() || healthy, thread_causes_told);
       if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
       messages();
       if (traced()) write_time_lines(experiment_, out_);
@@ -290,12 +291,13 @@ class Report {
     if (threads > 0) out_.say("threads of other roles (" + std::to_string(threads) + "): 0 % waiting", 2, 4);
   }
 
-  /// Which code makes the threads of a process idle, or wait for locks.
-  void thread_causes() {
-    if (verdict_.kind == VerdictKind::threads_idle) return;  // it has said so
+  /// Which code makes the threads of a process idle, or wait for locks; whether that is told now.
+  bool thread_causes() {
+    if (verdict_.kind == VerdictKind::threads_idle) return true;  // it has said so
     const std::vector<std::string> phrases =
         thread_cause_phrases(figures_, diagnosis_.total_s, out_.width() / 2, out_.unicode());
     for (const std::string& phrase : phrases) out_.say(phrase);
+    return !phrases.empty();
   }
 
   void varying_gaps() {
@@ -340,7 +342,10 @@ class Report {
           .push_back(out_.link(name, PlaceKind::flat, work.scope) + keep(" (" + round_percent(part) + ')'));
     }
     if (!work_in.empty() || !sleep_in.empty()) out_.gap();
-    if (!work_in.empty()) out_.say("Most work is done in " + enumerate(work_in) + '.');
+    if (!work_in.empty()) {
+      out_.say(std::string("Most work is done in ") + enumerate(work_in) +
+               (diagnosis_.work_on_processor ? ", by time on a processor." : "."));
+    }
     if (!sleep_in.empty())
       out_.say("Asleep, or waiting for a device, threads are mostly in " + enumerate(sleep_in) + '.');
   }

@@ -30,8 +30,9 @@ class BlameParagraphs {
   };
   BlameParagraphs(const Of& of, ReportWriter& out);
 
-  /// `apart`: the first paragraph, too, is set off from what comes before.
-  void write(bool apart);
+  /// `apart`: the first paragraph, too, is set off from what comes before. `thread_causes_told`: that says
+  /// who makes threads of a process idle.
+  void write(bool apart, bool thread_causes_told);
   /// After that: suspects that were said to save something together.
   [[nodiscard]] const std::vector<SuspectGroup>& groups() const { return groups_; }
 
@@ -45,11 +46,12 @@ class BlameParagraphs {
   void blame(const Blamed& blamed, bool first);
   [[nodiscard]] std::string name_of_place(const Blamed& blamed) const;
   [[nodiscard]] std::string call_in(const Blamed& blamed) const;
+  [[nodiscard]] bool is_told(const Blamed& blamed) const;
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
   [[nodiscard]] std::string explained(const Listed& listed) const;
   void suspect_lines(const std::vector<Listed>& here);
-  void worth(const std::vector<Listed>& here, std::uint32_t role);
+  void worth(const std::vector<Listed>& here, const Blamed& blamed);
   std::optional<double> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);
   void cpu(const SuspectFacts& facts, bool several);
   [[nodiscard]] bool is_of_ranks(std::uint32_t role) const;
@@ -61,6 +63,7 @@ class BlameParagraphs {
   const database::Contents& experiment_;
   ReportWriter& out_;
   std::vector<std::string> names_;  // of all suspects
+  bool thread_causes_told_ = false;
   std::vector<SuspectGroup> groups_;
   std::set<const database::Suspect*> listed_;  // that were named
   std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect

@@ -49,7 +49,10 @@ std::string waiting_in(const database::Contents& experiment, ContextId context) 
     if (frame.kind == ContextKind::statement) return !frame.file.empty();
     return frame.kind != ContextKind::loop && !views::is_named_for_module(frame);
   };
-  if (innermost.module.empty() || has_name(innermost)) return name_in_prose(label(innermost));
+  if (innermost.module.empty() || has_name(innermost)) {
+    const std::string name = name_in_prose(label(innermost));
+    return name == "syscall" ? "futexes (syscall)" : name;  // all that is known to wait there
+  }
   for (ContextId at = context; at != 0; at = experiment.contexts[at].parent) {
     const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
     if (frame.module != innermost.module) break;
@@ -103,12 +106,11 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
   diagnosis.where = sorted(everywhere);
 }
 
-/// Time of the main thread that ran longest, without what lies in `left_out`.
+/// Time of the thread that ran longest, without what lies in `left_out`: a main thread may end before others.
 double elapsed(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out) {
   const database::Contents& experiment = figures.experiment();
   double longest = 0;
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-    if (experiment.roles[role].name != "main") continue;
     double here = seconds(figures.context(role, time, 0, true).max);
     for (const ContextId context : left_out) here -= seconds(figures.context(role, time, context, true).max);
     longest = std::max(longest, here);
@@ -209,6 +211,7 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
                                                              metric_named(experiment, "communication"),
                                                              metric_named(experiment, "io")};
   const bool starved = !experiment.machine().suspects.empty();
+  diagnosis.work_on_processor = starved && cpu.has_value();
   const bool knows_sleep = !starved && !experiment.machine().threads.empty();
   const std::uint32_t main = views::main_role(experiment);
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
@@ -483,12 +486,13 @@ database::Confidence confidence_of(const SuspectFacts& facts) {
 
 namespace {
 
-/// What threads of a role waited in a blamed context for late ones, by the time lines.
-double waited_for_late(const database::Contents& experiment, const Blamed& blamed) {
+/// What threads of a role waited in a blamed context, of the wait states that are asked for.
+template <class IsAsked>
+double waited_in(const database::Contents& experiment, const Blamed& blamed, IsAsked is_asked) {
   double sum = 0;
   for (const database::Wait& wait : experiment.waits()) {
     if (wait.context >= blamed.context && wait.context < experiment.contexts[blamed.context].end &&
-        metrics::is_whole_wait(wait.pattern) && experiment.locations[wait.location].role == blamed.role)
+        is_asked(wait.pattern) && experiment.locations[wait.location].role == blamed.role)
       sum += seconds_of(wait.ns);
   }
   return sum;
@@ -500,7 +504,7 @@ void limit_to_late(const database::Contents& experiment, const Blamed& blamed,
   if (experiment.trace().traced == 0 || !lacks_processors(experiment)) return;
   double explained = 0;
   for (const Charged& each : suspects) explained += each.explains_s;
-  const double late = waited_for_late(experiment, blamed);
+  const double late = waited_in(experiment, blamed, metrics::is_whole_wait);
   if (late <= 0 || late >= explained) return;
   for (Charged& each : suspects) each.explains_s *= late / explained;
 }
@@ -518,6 +522,26 @@ std::vector<Charged> suspects_below(const database::Contents& experiment, const 
   limit_to_late(experiment, blamed, result);
   std::ranges::stable_sort(result, std::ranges::greater(), &Charged::explains_s);
   return result;
+}
+
+bool waits_for_locks(const database::Contents& experiment, const Blamed& blamed) {
+  const auto is_lock = [](metrics::WaitPattern pattern) {
+    return pattern == metrics::WaitPattern::lock_held;
+  };
+  return 2 * waited_in(experiment, blamed, is_lock) >= blamed.idle_s;
+}
+
+bool waits_in_mpi(const views::Figures& figures, const Blamed& blamed) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
+  if (!idleness) return false;
+  double in_mpi = 0;
+  for (ContextId at = blamed.context; at < experiment.contexts[blamed.context].end; ++at) {
+    if ((experiment.contexts[at].flags & database::kFrontier) == 0) continue;
+    if (!label(views::frame_of(experiment, experiment.contexts[at])).starts_with("MPI_")) continue;
+    in_mpi += seconds(figures.context(blamed.role, *idleness, at, true).sum);
+  }
+  return 2 * in_mpi >= blamed.idle_s;
 }
 
 Diagnosis diagnose(const views::Figures& figures, bool without_startup) {

@@ -91,7 +91,9 @@ database::Confidence confidence_of(const SuspectFacts& facts);
 /// What the report says, in figures.
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
-  double elapsed_s = 0;          ///< time of the main thread that ran longest
+  bool work_on_processor =
+      false;             ///< work counts only as far as threads had a processor: the machine lacks some
+  double elapsed_s = 0;  ///< time of the thread that ran longest
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize took is no part of any of it
   std::vector<RoleIdleness> roles;
   std::vector<IdleIn> where;   ///< over all roles, most first
@@ -135,6 +137,12 @@ class Waiters {
 
 /// Compares a suspect's threads with the others of their role; reads per-thread values.
 SuspectFacts examine(const views::Figures& figures, const database::Suspect& suspect);
+
+/// Whether most of what is waited in a blamed place is waited for locks: others take them meanwhile, so that
+/// to hold them for less saves less than is waited.
+bool waits_for_locks(const database::Contents& experiment, const Blamed& blamed);
+/// Whether most of it is waited in calls of MPI.
+bool waits_in_mpi(const views::Figures& figures, const Blamed& blamed);
 
 /// Everything that the report says. `figures` must be over all threads. `without_startup`: without MPI_Init
 /// and MPI_Finalize.

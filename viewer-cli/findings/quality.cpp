@@ -140,15 +140,16 @@ double total_seconds(const database::Contents& experiment, std::string_view metr
 namespace {
 
 /// A thread that waits takes no processor, and is not sampled for long: what sampling took is a part of what
-/// the processors did.
+/// the processors did; where they did hardly anything, of the time.
 struct SamplingShare {
   double share = 0;
   const char* of = "time";
 };
 SamplingShare sampling_share(const database::Contents& experiment) {
   const double taken = static_cast<double>(experiment.quality.handler_ns) / kNsPerSecond;
-  if (const double cpu = total_seconds(experiment, "CPU"); cpu > 0) return {taken / cpu, "CPU time"};
-  const double time = total_seconds(experiment, "REALTIME");
+  constexpr double kComputes = 0.1;  // of the time
+  const double cpu = total_seconds(experiment, "CPU"), time = total_seconds(experiment, "REALTIME");
+  if (cpu > kComputes * time) return {taken / cpu, "CPU time"};
   return {time > 0 ? taken / time : 0, "time"};
 }
 

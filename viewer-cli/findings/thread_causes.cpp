@@ -102,9 +102,15 @@ class Descent {
     const database::Context& scope = experiment_.contexts[context];
     if (!is_procedure(scope.kind) || (scope.flags & (database::kRunTime | database::kStartUp)) != 0)
       return false;
-    const std::string_view module = views::base_name(views::frame_of(experiment_, scope).module);
-    static constexpr std::array kOthers = {"libc.", "libc-", "ld-linux", "libgomp", "libomp", "libiomp"};
-    return std::ranges::none_of(kOthers, [&](const char* other) { return module.starts_with(other); });
+    const views::Frame frame = views::frame_of(experiment_, scope);
+    const std::string_view module = views::base_name(frame.module);
+    static constexpr std::array kOthers = {"libc.",   "libc-",  "ld-linux",  "libgomp", "libomp",
+                                           "libiomp", "libtbb", "libstdc++", "libc++"};
+    static constexpr std::array kGlue = {"std::", "__gnu_cxx::", "tbb::", "oneapi::tbb::"};
+    const auto begins = [](std::string_view text) {
+      return [text](const char* start) { return text.starts_with(start); };
+    };
+    return std::ranges::none_of(kOthers, begins(module)) && std::ranges::none_of(kGlue, begins(frame.name));
   }
 
   /// The nearest procedure around `context` that can be named; kNone: there is none.
@@ -275,6 +281,7 @@ struct NamedCause {
   std::string name;
   std::optional<std::uint32_t> role;  ///< not set: several
   double caused_s;
+  ContextId loop;  ///< as in ThreadCause
 };
 
 /// Empty where no code can be named. `assemble at a.c:12 (serial)`, `the loop at a.c:12 in sweep`, `MPI_Recv
@@ -309,7 +316,7 @@ std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector
       same->caused_s += cause.caused_s;
       if (same->role != cause.role) same->role.reset();
     } else {
-      named.push_back({name, cause.role, cause.caused_s});
+      named.push_back({name, cause.role, cause.caused_s, cause.loop});
     }
   }
   std::ranges::stable_sort(named, std::ranges::greater(), &NamedCause::caused_s);
@@ -351,52 +358,116 @@ std::map<std::uint32_t, double> work_by_thread(const views::Figures& figures, Co
   return work;
 }
 
-/// Which threads work longest in a loop whose iterations are uneven, and what would share them: `There thread
-/// 1 works 2.9 times as long as thread 0; schedule(dynamic) shares iterations evenly, ...`.
-std::string schedule_advice(const views::Figures& figures, const std::vector<ThreadCause>& causes) {
+/// How the threads of a region share its work, as far as it is not a loop whose schedule could be another.
+enum class Sharing { loop, ordered, sections };
+
+/// By where threads idle in the region around `loop`: in libgomp's functions for that.
+Sharing sharing_of(const views::Figures& figures, ContextId loop) {
+  const database::Contents& experiment = figures.experiment();
+  const auto idleness = views::metric_named(experiment, "idleness");
+  ContextId body = loop;
+  while (body != database::kNone && !is_parallel_body(experiment, body))
+    body = experiment.contexts[body].parent;
+  if (body == database::kNone || !idleness) return Sharing::loop;
+  const std::uint32_t region = experiment.procedures.of_context(body);
+  double all = 0, ordered = 0, sections = 0;
+  std::uint32_t end = 0;  // of the last body: regions that are nested in it
+  for (ContextId at = 0; at < experiment.contexts.size(); ++at) {
+    const bool is_body =
+        at >= end && is_parallel_body(experiment, at) && experiment.procedures.of_context(at) == region;
+    if (is_body) end = experiment.contexts[at].end;
+    if (at >= end || (!is_body && experiment.contexts[at].kind != ContextKind::procedure)) continue;
+    double here = 0;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      here += static_cast<double>(figures.context(role, *idleness, at, true).sum);
+    if (is_body) all += here;
+    const std::string name = label(views::frame_of(experiment, experiment.contexts[at]));
+    if (name.find("ordered") != std::string::npos) ordered += here;
+    if (name.find("GOMP_sections") != std::string::npos) sections += here;
+  }
+  constexpr double kMost = 0.5;
+  if (all <= 0) return Sharing::loop;
+  if (ordered >= kMost * all) return Sharing::ordered;
+  return sections >= kMost * all ? Sharing::sections : Sharing::loop;
+}
+
+/// Which threads work longest in a loop whose iterations are uneven, and what would share them: `In that loop
+/// thread 1 works 2.9 times as long as thread 0: schedule(dynamic), or smaller chunks, ...`. `named`: the
+/// causes that were, in their order.
+std::string schedule_advice(const views::Figures& figures, const std::vector<NamedCause>& named) {
   const auto uneven =
-      std::ranges::find_if(causes, [](const auto& each) { return each.loop != database::kNone; });
+      std::ranges::find_if(named, [](const auto& each) { return each.loop != database::kNone; });
   // Threads that share processors take turns, whatever the schedule.
-  if (uneven == causes.end() || lacks_processors(figures.experiment())) return {};
+  if (uneven == named.end() || lacks_processors(figures.experiment())) return {};
+  const Sharing sharing = sharing_of(figures, uneven->loop);
+  if (sharing == Sharing::ordered)
+    return "That loop has an ordered part, which its threads run one after the other: no schedule shares it.";
   const std::map<std::uint32_t, double> work = work_by_thread(figures, uneven->loop);
   const auto by_work = [](const auto& a, const auto& b) { return a.second < b.second; };
   if (work.size() < 2) return {};
   const auto [least, most] = std::ranges::minmax_element(work, by_work);
   const double ratio = most->second / least->second;
-  std::string text = "In that loop ";
+  std::string text = sharing == Sharing::sections ? "In these sections " : "In that loop ";
   if (ratio >= kLonger) {
     text += keep("thread " + std::to_string(most->first)) + " works " + keep(grouped(ratio, 1) + " times") +
             " as long as " + keep("thread " + std::to_string(least->first));
   } else {
     text += "all threads work equally long in sum, so which one is late changes";
   }
-  return text + ": schedule(dynamic), or smaller chunks of it, shares such iterations more evenly.";
+  if (sharing == Sharing::sections) return text + ": more and smaller sections share the work more evenly.";
+  return text +
+         ": schedule(dynamic) with small chunks shares such iterations more evenly, unless a single "
+         "one takes that long.";
 }
 
 std::string part(double part_s, double whole_s) {
   return keep(round_percent(std::min(1.0, part_s / whole_s)));
 }
 
-/// The roles that idle most, and how much of their time.
+/// How a role idles: `The main thread idles 41 % of its time`; within a sentence with a small letter.
+struct RoleIdles {
+  std::uint32_t role = 0;
+  double idle = 0, time = 0;  // ns
+};
+
+std::string share_phrase(const RoleIdles& each, bool lone) {
+  return keep(round_percent(std::min(1.0, each.idle / each.time))) +
+         (lone ? " of its time" : " of their time");
+}
+
+/// The roles that idle, and how much of their time: all that is idled, but for a little, since what comes
+/// behind it are shares of all. `The worker threads idle 67 % of their time and the main thread 33 % of its
+/// time`; of more roles `Threads idle 58 % of their time`.
 std::string who_idles(const views::Figures& figures) {
+  constexpr double kNearlyAll = 0.95;
   const database::Contents& experiment = figures.experiment();
   const auto metric = views::metric_named(experiment, "idleness-counted");
   const auto time = views::metric_named(experiment, "REALTIME");
   if (!metric || !time) return {};
-  double most = 0, share = 0;
-  std::uint32_t who = 0;
+  RoleIdles all;
+  std::vector<RoleIdles> roles;
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-    const auto idle = static_cast<double>(figures.context(role, *metric, 0, true).sum);
-    const auto all = static_cast<double>(figures.context(role, *time, 0, true).sum);
-    if (idle <= most || all <= 0) continue;
-    most = idle;
-    share = idle / all;
-    who = role;
+    const RoleIdles each{.role = role,
+                         .idle = static_cast<double>(figures.context(role, *metric, 0, true).sum),
+                         .time = static_cast<double>(figures.context(role, *time, 0, true).sum)};
+    all.idle += each.idle;
+    all.time += each.time;
+    if (each.idle > 0 && each.time > 0) roles.push_back(each);
   }
-  if (most <= 0) return {};
-  const bool lone = experiment.roles[who].threads == 1 && experiment.roles[who].name == "main";
-  return (lone ? "The main thread idles " : "The " + role_phrase(experiment, who) + " idle ") +
-         keep(round_percent(std::min(1.0, share))) + (lone ? " of its time" : " of their time");
+  if (roles.empty()) return {};
+  std::ranges::stable_sort(roles, std::ranges::greater(), &RoleIdles::idle);
+  const auto lone = [&](const RoleIdles& each) {
+    return experiment.roles[each.role].threads == 1 && experiment.roles[each.role].name == "main";
+  };
+  const auto who = [&](const RoleIdles& each) {
+    return lone(each) ? std::string("main thread") : role_phrase(experiment, each.role);
+  };
+  const RoleIdles& first = roles.front();
+  std::string text =
+      "The " + who(first) + (lone(first) ? " idles " : " idle ") + share_phrase(first, lone(first));
+  if (first.idle >= kNearlyAll * all.idle) return text;
+  if (first.idle + roles[1].idle < kNearlyAll * all.idle) return "Threads idle " + share_phrase(all, false);
+  return text + " and the " + who(roles[1]) + ' ' + share_phrase(roles[1], lone(roles[1]));
 }
 
 }  // namespace
@@ -436,27 +507,30 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
   const database::Contents& experiment = figures.experiment();
   const ThreadCauses causes = find_thread_causes(figures);
   std::vector<std::string> phrases;
-  const auto while_in = [&](const std::vector<ThreadCause>& list, double whole_s) {
-    std::vector<std::string> parts;
-    for (const NamedCause& cause : by_name(figures, list, width, unicode)) {
-      if (parts.size() == kNamed || (!parts.empty() && cause.caused_s < kGoodPart * whole_s)) break;
-      parts.push_back(part(cause.caused_s, whole_s) + (parts.empty() ? " of that" : "") + " while " +
-                      who_is_in(experiment, cause));
-    }
-    return enumerate(parts);
+  const auto most_of = [&](const std::vector<ThreadCause>& list, double whole_s) {
+    std::vector<NamedCause> named = by_name(figures, list, width, unicode);
+    const auto little = std::ranges::find_if(named, [&](const NamedCause& cause) {
+      return &cause != named.data() && cause.caused_s < kGoodPart * whole_s;
+    });
+    named.resize(std::min(kNamed, static_cast<std::size_t>(little - named.begin())));
+    return named;
   };
   if (causes.idle_s >= kWorthTelling * total_s && !causes.idleness.empty()) {
     if (const std::string who = who_idles(figures); !who.empty()) {
-      phrases.push_back(who + ", " + while_in(causes.idleness, causes.idle_s) + '.');
-      if (std::string advice = schedule_advice(figures, causes.idleness); !advice.empty())
+      const std::vector<NamedCause> named = most_of(causes.idleness, causes.idle_s);
+      std::vector<std::string> parts;
+      for (const NamedCause& cause : named) {
+        parts.push_back(part(cause.caused_s, causes.idle_s) + (parts.empty() ? " of that" : "") + " while " +
+                        who_is_in(experiment, cause));
+      }
+      phrases.push_back(who + ", " + enumerate(parts) + '.');
+      if (std::string advice = schedule_advice(figures, named); !advice.empty())
         phrases.push_back(std::move(advice));
     }
   }
   if (causes.lock_waited_s >= kWorthTelling * total_s && !causes.locks.empty()) {
     std::vector<std::string> holders;
-    for (const NamedCause& cause : by_name(figures, causes.locks, width, unicode)) {
-      if (holders.size() == kNamed || (!holders.empty() && cause.caused_s < kGoodPart * causes.lock_waited_s))
-        break;
+    for (const NamedCause& cause : most_of(causes.locks, causes.lock_waited_s)) {
       holders.push_back(part(cause.caused_s, causes.lock_waited_s) + (holders.empty() ? " of that" : "") +
                         " because of locks that are held in " + cause.name);
     }

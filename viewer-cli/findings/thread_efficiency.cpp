@@ -56,8 +56,17 @@ class Sums {
     return sum;
   }
 
-  /// What all threads idled in the calls of MPI that caused it.
-  [[nodiscard]] double idle_in_mpi() const { return sum_of("idleness-caused", mpi_); }
+  /// What all threads idled while main threads were in calls of MPI: that is time of the ranks'
+  /// communication. Others' calls are no reason to leave out whom they keep waiting.
+  [[nodiscard]] double idle_in_mpi() const {
+    const auto metric = views::metric_named(experiment_, "idleness-caused");
+    double sum = 0;
+    for (const ContextId context : mpi_) {
+      if (!metric) break;
+      sum += static_cast<double>(figures_.context(views::main_role(experiment_), *metric, context, true).sum);
+    }
+    return sum / kNsPerSecond;
+  }
 
   /// What the code of main threads between parallel regions caused, and is known to have.
   [[nodiscard]] double idle_beside_serial() const {
@@ -80,7 +89,13 @@ class Sums {
     return std::max(sum, 0.0);
   }
 
-  [[nodiscard]] double overhead() const { return sum_of("thread-overhead", {0}); }
+  [[nodiscard]] double overhead() const {
+    const auto metric = views::metric_named(experiment_, "thread-overhead");
+    double sum = 0;
+    for (std::uint32_t role = 0; metric && role < experiment_.roles.size(); ++role)
+      sum += static_cast<double>(figures_.context(role, *metric, 0, true).sum);
+    return sum / kNsPerSecond;
+  }
 
  private:
   /// Seconds by location, of contexts of which none lies below another.
@@ -93,16 +108,6 @@ class Sums {
     std::ranges::transform(values, sums.begin(),
                            [](std::uint64_t ns) { return static_cast<double>(ns) / kNsPerSecond; });
     return sums;
-  }
-
-  [[nodiscard]] double sum_of(const char* name, const std::vector<ContextId>& contexts) const {
-    const auto metric = views::metric_named(experiment_, name);
-    double sum = 0;
-    for (std::uint32_t role = 0; metric && role < experiment_.roles.size(); ++role) {
-      for (const ContextId context : contexts)
-        sum += static_cast<double>(figures_.context(role, *metric, context, true).sum) / kNsPerSecond;
-    }
-    return sum;
   }
 
   const views::Figures& figures_;
@@ -131,9 +136,9 @@ bool is_outside_useful_time(const database::Contents& experiment, ContextId cont
 std::string thread_efficiency_sentence(const ThreadEfficiency& threads, bool unicode) {
   return "Of " + keep(counted(threads.threads, "thread")) + " that work, " +
          keep(duration(threads.all_s, unicode)) +
-         " of their time outside MPI in all. Workers' idling while the main thread is in MPI counts there. "
-         "The "
-         "product of the parts is the whole.";
+         " of their time outside MPI in all. Workers' idling while the main thread is in MPI counts there, "
+         "and "
+         "what other threads spend in MPI calls counts nowhere. The product of the parts is the whole.";
 }
 
 ThreadEfficiency thread_efficiency_of(const views::Figures& figures, double parallel) {

@@ -60,8 +60,9 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
                                                      : forming ? kForFindings
                                                                : kIdleMilliseconds);
     if (!event) {
+      const bool before = working;  // the last step, too, has something to show
       working = browser.work();
-      changed = working || forming;
+      changed = before || working || forming;
       continue;
     }
     working = changed = true;

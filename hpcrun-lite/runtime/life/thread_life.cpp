@@ -114,7 +114,7 @@ void end_thread() {
   if (begin_recording(thread)) {
     hand_over_all_calls(thread);
     charge_late_cpu_time(thread);
-    publish_totals(thread, account_time());
+    publish_last_totals(thread, account_time());
     if (thread->tree != nullptr) thread->tree->finish(now());
     end_recording(thread);
   }

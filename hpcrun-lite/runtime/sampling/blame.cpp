@@ -38,7 +38,12 @@ constexpr std::uint64_t kPublish = kSecond / 4;
 /// walk takes a few hundred ns.
 constexpr std::uint64_t kChargedAtOnce = 50'000;
 
-/// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them.
+/// Threads that live for less than this may end before they are sampled. Those that are sampled stand for the
+/// others: by chance, as often as in proportion to how long they live.
+constexpr std::uint64_t kBrief = kSecond / 20;
+
+/// Of threads that ended without a tree, by ThreadTotal; whoever publishes next takes them, but for what such
+/// threads caused: that goes to one that stands for them, or at the end of the process to none.
 std::atomic<std::uint64_t> left_behind[measurement::kThreadTotals] = {};
 /// Of borne_by_nobody: what is published.
 std::atomic<std::uint64_t> nobody_published{0};
@@ -83,6 +88,7 @@ void forget_left_wait(Blame& blame, std::uint64_t time) {
 }
 
 void charge(Thread* thread, NodeIndex node, std::uint64_t ns) {
+  thread->blame.charged = thread->blame.charged || ns != 0;
   if (ns != 0) thread->tree->count_caused(node, EpochKind::idleness_caused, ns);
 }
 
@@ -135,8 +141,23 @@ bool look_at_totals(const Blame& blame, std::uint64_t time, Totals& totals) {
   return false;
 }
 
+/// Who publishes, of the threads that left something behind: what they caused is for one, or for none.
+enum class Publisher : std::uint8_t { any, stands_for_brief, last };
+
+/// Adds what is left behind.
+void take_left_behind(Totals& totals, Publisher publisher) {
+  for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
+    const bool caused = static_cast<ThreadTotal>(i) == ThreadTotal::caused_unsampled;
+    if ((caused && publisher == Publisher::any) || left_behind[i].load(std::memory_order_relaxed) == 0)
+      continue;
+    const bool stands_for = caused && publisher == Publisher::stands_for_brief;
+    totals.of[stands_for ? static_cast<std::size_t>(ThreadTotal::caused) : i] +=
+        left_behind[i].exchange(0, std::memory_order_relaxed);
+  }
+}
+
 /// Adds what is new in the thread's totals to its tree.
-void publish(Thread* thread, Totals totals, std::uint64_t time) {
+void publish(Thread* thread, Totals totals, std::uint64_t time, Publisher publisher) {
   Blame& blame = thread->blame;
   blame.published_at = time;
   for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
@@ -148,9 +169,8 @@ void publish(Thread* thread, Totals totals, std::uint64_t time) {
     leave_behind(totals);
     return;
   }
+  take_left_behind(totals, publisher);
   for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
-    if (left_behind[i].load(std::memory_order_relaxed) != 0)
-      totals.of[i] += left_behind[i].exchange(0, std::memory_order_relaxed);
     if (totals.of[i] != 0) thread->tree->add_total(static_cast<ThreadTotal>(i), totals.of[i]);
   }
   publish_nobodys(thread, time);
@@ -332,7 +352,14 @@ void blame_call(Thread* thread, NodeIndex node, std::uint64_t ns, std::uint64_t 
 }
 
 void publish_totals(Thread* thread, std::uint64_t time) {
-  if (teams::active()) publish(thread, totals_of(thread->blame, time), time);
+  if (teams::active()) publish(thread, totals_of(thread->blame, time), time, Publisher::any);
+}
+
+void publish_last_totals(Thread* thread, std::uint64_t time) {
+  if (!teams::active()) return;
+  const bool brief = !thread->main && monotonic_time(time) < thread->start_ns + kBrief;
+  publish(thread, totals_of(thread->blame, time), time,
+          brief && thread->blame.charged ? Publisher::stands_for_brief : Publisher::any);
 }
 
 void publish_all_totals() {
@@ -344,10 +371,10 @@ void publish_all_totals() {
       continue;
     Totals totals{};
     if (!look_at_totals(thread->blame, time, totals)) continue;
-    publish(thread, totals, time);
+    publish(thread, totals, time, Publisher::any);
     if (thread->tree != nullptr && thread->tree->usable()) last = thread;
   }
-  if (last != nullptr) publish(last, {}, time);
+  if (last != nullptr) publish(last, {}, time, Publisher::last);
 }
 
 OutsideWait::OutsideWait(bool waits) : thread_(waits && culprit_rt_thread.counted ? this_thread() : nullptr) {

@@ -122,11 +122,12 @@ struct Blame {
   Account account;
   std::uint64_t lock_caused, lock_waited, lock_unborne;  ///< ns
   std::uint64_t lock_pending;                            ///< of lock_caused, what is at no call path
-  locks::Waiter waiter;                                  ///< in the queue of the lock that it waits for
-  std::uintptr_t waits_at;                               ///< stack address of that LockWait; 0: there is none
-  std::uint64_t published[measurement::kThreadTotals];   ///< of the totals: what the tree has
-  std::uint64_t published_at;                            ///< on the sampling clock
-  WaitSum short_waits, short_waits_traced;               ///< and what of them the time line has
+  bool charged;             ///< some sample of it was, with idleness that it caused
+  locks::Waiter waiter;     ///< in the queue of the lock that it waits for
+  std::uintptr_t waits_at;  ///< stack address of that LockWait; 0: there is none
+  std::uint64_t published[measurement::kThreadTotals];  ///< of the totals: what the tree has
+  std::uint64_t published_at;                           ///< on the sampling clock
+  WaitSum short_waits, short_waits_traced;              ///< and what of them the time line has
   std::uint64_t
       region_since_ns;  ///< when its outermost parallel region began, on CLOCK_MONOTONIC; 0: unknown
 };

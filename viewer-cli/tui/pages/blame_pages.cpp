@@ -11,6 +11,27 @@
 
 namespace culprit::viewer::tui {
 
+void add_thread_causes(Page& page, const Workspace& workspace, const ThreadCauses& causes, std::size_t most,
+                       bool paths, int width) {
+  const database::Contents& experiment = workspace.experiment();
+  const auto add = [&](const char* heading, double whole_s, const std::vector<ThreadCause>& list) {
+    if (list.empty()) return;
+    if (!page.lines.empty()) page.say("", width);
+    add_heading(page, heading, "caused", width);
+    for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), most))) {
+      const std::string name = scope_phrase(experiment, cause.context, false, static_cast<std::size_t>(width),
+                                            workspace.unicode());
+      page.add(link_line(name + role_suffix(experiment, cause.role),
+                         seconds_text(workspace, cause.caused_s) + "  " +
+                             round_percent(std::min(1.0, cause.caused_s / whole_s)),
+                         to_context(cause.context), width, 0, workspace.unicode()));
+      if (paths) add_path(page, workspace, cause.context, width, 4);
+    }
+  };
+  add("THREADS IDLE WHILE OTHERS ARE IN", causes.idle_s, causes.idleness);
+  add("THREADS WAIT FOR LOCKS HELD IN", causes.lock_waited_s, causes.locks);
+}
+
 Page blame_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
   const Diagnosis& diagnosis = findings.diagnosis;
@@ -40,6 +61,7 @@ Page blame_page(const Workspace& workspace, const Findings& findings, int width)
   }
   say_rest(page, diagnosis.blamed.size(), "blame");
   if (diagnosis.without_startup) page.say(kBlameSharesWithoutStartUp, width, 0, Tone::dim);
+  add_thread_causes(page, workspace, findings.thread_causes, kMostRows, true, width);
   return page;
 }
 
@@ -52,10 +74,11 @@ std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts) 
          mending_phrase(facts, workspace.unicode()) + (doubt.empty() ? "" : " This is " + doubt + '.');
 }
 
-Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int width) {
+Page suspects_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
   if (workspace.experiment().suspects().empty()) {
     page.say(no_suspects_phrase(workspace.experiment()), width);
+    add_thread_causes(page, workspace, findings.thread_causes, kMostRows, true, width);
     return page;
   }
   page.say("Code inside balanced code that does more work on some threads, so that the others wait.", width,
@@ -75,6 +98,7 @@ Page suspects_page(const Workspace& workspace, const Findings& /*findings*/, int
     add_path(page, workspace, suspect.suspect, width, 4);
   }
   say_rest(page, suspects.size(), "suspects");
+  add_thread_causes(page, workspace, findings.thread_causes, kMostRows, true, width);
   return page;
 }
 

@@ -121,17 +121,17 @@ Page explain_maps(int width) {
   page.blank();
   add_meaning(
       page, "iterations, invocations",
-      "How long each iteration that the program marked took, or else each invocation of the procedure "
-      "that recurs with most time; time in MPI calls left out, so that who waits does not look slow. v: "
-      "finer ones.",
+      "How long each iteration that the program marked (culprit_iteration) took; where it marked none, each "
+      "of "
+      "the loop that covers most of the run, or each invocation of the procedure that recurs with most time. "
+      "Time in MPI calls is left out, so that who waits does not look slow. v: finer ones.",
       width);
   add_meaning(page, "above the median", "The same, as far as it is more than the median of all.", width);
   add_meaning(page, "a metric in iterations", "What was counted in each, MPI calls left out.", width);
   add_meaning(
       page, "waiting",
       "The share of each moment spent waiting for other ranks, in any pattern. The line below names the "
-      "iteration, too, unless the moment lies outside of them, or none is marked (culprit_iteration) "
-      "and no procedure recurs.",
+      "iteration, too, unless the moment lies outside of them.",
       width);
   add_meaning(page, "in MPI calls", "The share spent in MPI calls, waiting or not.", width);
   add_meaning(page, "late-sender, ...", "The share spent waiting in one pattern; e explains it on its map.",
@@ -207,7 +207,7 @@ constexpr std::array kLines = {
     Line{"<  >  x", "another column; take all marks away"},
     Line{"", "TIME"},
     Line{"h j k l, + -, 0", "cursor, zoom, everything"},
-    Line{"m  < >", "iterations, waiting, each pattern, time in MPI"},
+    Line{"m  < >", "iterations, waiting, each pattern, time in MPI, code"},
     Line{"v", "finer or coarser iterations"},
     Line{"Enter", "the code where the time went"},
     Line{"", "FINDINGS"},

@@ -5,6 +5,7 @@
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/page.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +24,11 @@ std::string name_of_scope(const Workspace& workspace, const database::TimedScope
 
 /// The call path of a context, dim and indented, at most two lines of it (its middle goes).
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
+
+/// The code that makes other threads of its process idle, and that holds locks they wait for: at most `most`
+/// rows of each; without a path where there are to be few.
+void add_thread_causes(Page& page, const Workspace& workspace, const ThreadCauses& causes, std::size_t most,
+                       bool paths, int width);
 
 /// What a command lists as a page.
 Page list_page(const Workspace& workspace, const List& list, int width);

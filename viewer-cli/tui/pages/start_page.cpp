@@ -40,6 +40,8 @@ class StartPage {
       const bool healthy = findings_.verdict.kind == VerdictKind::healthy;
       if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthTelling) blamed();
+      if (tells_of_threads())
+        add_thread_causes(page_, workspace_, findings_.thread_causes, kBlamedListed, false, width_);
       if (experiment_.trace().traced > 0) time_lines();
       if (!healthy) work();
     }
@@ -86,7 +88,13 @@ class StartPage {
       text += " It is " + kinds + '.';
     }
     page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);
+    for (const std::string& phrase : findings_.threads) page_.say(phrase, width_);
     for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);
+  }
+
+  /// Whether the page says who makes threads of a process idle.
+  [[nodiscard]] bool tells_of_threads() const {
+    return findings_.verdict.kind == VerdictKind::threads_idle || !findings_.threads.empty();
   }
 
   void blamed() {
@@ -139,11 +147,12 @@ class StartPage {
     } else if (listed.empty()) {
       say_why_none(all, blamed);
     }
-    if (!listed.empty()) worth(listed);
+    if (!listed.empty()) worth(listed, blamed);
   }
 
   /// As the report has it.
   void say_why_none(const views::Figures& all, const Blamed& blamed) {
+    if (tells_of_threads() && !waits_in_mpi(all, blamed)) return;  // which says why
     const bool of_ranks = experiment_.run.ranks > 0 && experiment_.roles[blamed.role].name == "main";
     const double lacked = of_ranks && diagnosis_.idle_s > 0
                               ? findings_.verdict.losses.no_processor_s * blamed.idle_s / diagnosis_.idle_s
@@ -162,7 +171,7 @@ class StartPage {
   }
 
   /// As the report has it.
-  void worth(const SuspectGroup& listed) {
+  void worth(const SuspectGroup& listed, const Blamed& blamed) {
     const double run_s = diagnosis_.elapsed_s;
     double by_sums = 0;
     for (const database::Suspect* const each : listed) by_sums += seconds_of(each->save_balanced_ns);
@@ -170,6 +179,12 @@ class StartPage {
     if (const auto found = findings_.replayed.find(listed); found != findings_.replayed.end())
       replayed = static_cast<double>(found->second) / 1e9;
     if (run_s <= 0 || std::max(by_sums, replayed.value_or(0)) <= 0) return;
+    if (waits_for_locks(experiment_, blamed)) {
+      page_.say("To hold the lock for less would save at most " + keep(round_percent(by_sums / run_s)) +
+                    " of the run time.",
+                width_, 4, Tone::dim);
+      return;
+    }
     page_.say(std::string("Balanced, ") + (listed.size() > 1 ? "they" : "it") + " would save " +
                   saving_phrase(by_sums, replayed, run_s, workspace_.unicode()) + '.',
               width_, 4, Tone::dim);
@@ -224,7 +239,9 @@ class StartPage {
     for (const Work& work : diagnosis_.work) {
       const double part = work.seconds / diagnosis_.total_s;
       if (listed++ == kWorkListedHere || part < kWorthListing) break;
-      if (first) add_heading(page_, "WHERE THE WORK IS DONE", "of the run", width_);
+      if (first)
+        add_heading(page_, "WHERE THE WORK IS DONE",
+                    diagnosis_.work_on_processor ? "on a processor, of the run" : "of the run", width_);
       first = false;
       link(work_phrase(experiment_, work, kWholeName, workspace_.unicode()) + (work.asleep ? ", asleep" : ""),
            round_percent(part), {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);

@@ -60,10 +60,17 @@ void TreePane::shown() {
   note_choice();
 }
 
-/// The first look: where the time goes.
+/// The first look: what the filter found; else where the time goes, down to what divides it.
 void TreePane::open_first() {
-  if (view_ == Workspace::kCallingContext && !outline_->rows().empty())
-    outline_->open_hot_path(*outline_->rows().front());
+  constexpr std::size_t kMostRows = 500;
+  if (outline_->rows().empty()) return;
+  if (filter_ && !filter_wanted_) {
+    Item* found = nullptr;
+    while ((found = outline_->find(*filter_, found, false)) != nullptr && outline_->rows().size() < kMostRows)
+      continue;
+  } else if (view_ == Workspace::kCallingContext) {
+    outline_->open(outline_->open_hot_path(*outline_->rows().front()));
+  }
 }
 
 void TreePane::rebuild() {

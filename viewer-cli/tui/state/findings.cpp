@@ -64,6 +64,10 @@ void FindingsTask::form(const views::Source& source) {
     findings_.messages =
         message_pattern_phrases(figures, findings_.diagnosis, findings_.verdict.kind == VerdictKind::starved,
                                 kNamesInVerdict, unicode_);
+    findings_.thread_causes = find_thread_causes(figures);
+    if (findings_.verdict.kind != VerdictKind::threads_idle)
+      findings_.threads =
+          thread_cause_phrases(figures, findings_.diagnosis.total_s, kNamesInVerdict, unicode_);
     findings_.waits = lists_of(waits_list, source.experiment(), findings_.waiting, unicode_);
     findings_.causes = lists_of(causes_list, source.experiment(), findings_.waiting, unicode_);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), findings_.waiting, unicode_);

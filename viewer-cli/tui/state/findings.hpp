@@ -7,6 +7,7 @@
 #include "findings/diagnosis.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
+#include "findings/thread_causes.hpp"
 #include "findings/verdict.hpp"
 #include "views/source.hpp"
 
@@ -29,6 +30,8 @@ struct Findings {
   Verdict verdict;
   IdlenessParts waiting;              ///< what it consists of
   std::vector<std::string> messages;  ///< what of communication is worth a sentence
+  ThreadCauses thread_causes;
+  std::vector<std::string> threads;  ///< what of these is worth a sentence, and the verdict does not say
   Efficiency efficiency;
   ThreadEfficiency thread_efficiency;
   std::vector<MpiCall> mpi;

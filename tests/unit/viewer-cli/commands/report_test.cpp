@@ -114,7 +114,7 @@ std::string said_of_blame(HelperSample& helper, std::int64_t replayed_ns) {
   const std::string database;
   BlameParagraphs({.figures = figures, .database = database, .diagnosis = diagnosis, .replayed = replayed},
                   out)
-      .write(false);
+      .write(false, false);
   std::string text;
   for (const ReportParagraph& paragraph : out.take())
     for (const ReportPart& part : paragraph.parts) text += part.text + ' ';
@@ -337,8 +337,7 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
   CHECK(run(one_rank.sample, {"suspects"}).find("No uneven code: the run has one thread") == 0);
   CHECK_THROWS_WITH(
       run(threads.sample, {"causes"}),
-      "causes: run1.db: the run has no MPI ranks, whose time lines this would compare (see `blame` and "
-      "`waits`)");
+      "causes: run1.db: the program did not use MPI, and this compares ranks (see `blame` and `waits`)");
   CHECK_THROWS_WITH(run(threads.sample, {"communication"}), Catch::Contains("made no MPI calls"));
   CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
 }

@@ -80,9 +80,9 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
         "0] (uneven "
         "iterations).");
   CHECK(wrap(phrases[1], 1000) ==
-        "In that loop all threads work equally long in sum, so which one is late changes: schedule(dynamic), "
-        "or "
-        "smaller chunks of it, shares such iterations more evenly.");
+        "In that loop all threads work equally long in sum, so which one is late changes: schedule(dynamic) "
+        "with "
+        "small chunks shares such iterations more evenly, unless a single one takes that long.");
   CHECK(wrap(phrases[2], 1000) ==
         "Threads wait for locks 12 % of the time, 90 % of that because of locks that are held in section at "
         "a.c:40.");

@@ -14,10 +14,10 @@ std::string numbers_of(const std::string& row) {
 
 }  // namespace
 
-TEST_CASE("A tree begins with the hot path open; keys of vi open and close") {
+TEST_CASE("A tree begins with the hot path open, and what its end consists of; keys of vi open and close") {
   DrivenBrowser driven;
   driven.type("2");
-  CHECK(contains(driven.screen(), "▸ loop at spmv.cpp:88"));
+  CHECK(contains(driven.screen(), "▾ loop at spmv.cpp:88"));
   CHECK(contains(driven.selected(), "<run>"));
   driven.type("h");
   CHECK_FALSE(contains(driven.screen(), "<program root>"));
@@ -49,6 +49,12 @@ TEST_CASE("Searching jumps while the pattern is typed, opens what hides the matc
   CHECK(contains(driven.browser().message(), "Nothing matches 'nowhere'"));
   driven.type("/[\n");
   CHECK(contains(driven.selected(), "amr::refine"));
+}
+
+TEST_CASE("A filter opens the way to what it found") {
+  DrivenBrowser driven;
+  driven.type("2frefine\n");
+  CHECK(contains(driven.screen(), "amr::refine"));
 }
 
 TEST_CASE("Giving a search up leads back to where it began") {
