@@ -253,7 +253,7 @@ class Browser(unittest.TestCase):
         terminal.keys("-l", "\033[M ,!")  # as a terminal of this kind tells a press at column 12 of line 1
         terminal.wait_for("calling-context")
         terminal.keys("-l", "\033[M#,!")  # and the button's release
-        terminal.keys("-l", "\033[M !1")  # at the beginning of line 17
+        terminal.keys("-l", "\033[M !2")  # at the beginning of line 18
         terminal.wait_for("MPI_Finalize  called at")
 
     def test_the_view_is_remembered_and_nothing_is_written_beside_the_database(self):
