@@ -353,11 +353,24 @@ std::string missing_calls_phrase(const database::Contents& experiment) {
              : "";
 }
 
+/// With a trace, where several functions poll: whose time their loops are.
+std::string mixed_polls_phrase(const database::Contents& experiment) {
+  std::set<std::string> functions;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    if (polls_in_vain(experiment, call.context) > 0)
+      functions.insert(mpi_call_name(experiment, call.context));
+  }
+  if (counted_without_trace(experiment) || functions.size() < 2) return {};
+  return "A loop of polls is one call, of the function that found something in the end, whichever polled "
+         "before: views have what samples met in each.";
+}
+
 }  // namespace
 
 std::string communication_note(const database::Contents& experiment) {
   std::string note;
-  for (const std::string& phrase : {further_paths_phrase(experiment), missing_calls_phrase(experiment)})
+  for (const std::string& phrase :
+       {further_paths_phrase(experiment), missing_calls_phrase(experiment), mixed_polls_phrase(experiment)})
     if (!phrase.empty()) note += (note.empty() ? "" : " ") + phrase;
   if (!counted_without_trace(experiment)) return note;
   return note + (note.empty() ? "" : " ") +

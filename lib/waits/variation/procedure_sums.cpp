@@ -23,6 +23,8 @@ namespace {
 /// Per rank: with fewer invocations, what iterates inside is dominant, if it has that much of their time.
 constexpr std::uint64_t kSeveral = 10;
 constexpr double kMostOfIt = 0.5;
+/// A procedure whose loop, or what that calls, has so much of its time is named by that.
+constexpr double kNearlyAll = 0.9;
 
 /// Inclusive time of one frame of a procedure.
 struct FrameSum {
@@ -77,6 +79,11 @@ class OwnSums {
     std::uint32_t last = CallPaths::kNone;  // the path of its last call
     std::uint64_t end_ns = 0;               // until when its calls last
   };
+  /// With what a scope begins anew: a call of this path, and how often; how often its first path does.
+  struct Beginning {
+    std::uint32_t path = CallPaths::kNone;
+    std::uint64_t first = 0, count = 0;
+  };
   /// How far a line was gone through.
   struct Passed {
     std::uint64_t calls = 0;  // on all lines: the number of the last one
@@ -96,7 +103,11 @@ class OwnSums {
   void recur(const OfContext& own, const Event& event, const Passed& passed);
   [[nodiscard]] std::uint32_t outermost_since(std::uint64_t since, std::uint32_t context) const;
   void find_ends();
+  [[nodiscard]] Recurrences::Level level_of(const OfProcedure& procedure) const;
+  [[nodiscard]] std::uint32_t scope_at(std::uint32_t context, std::uint32_t depth) const;
+  void find_most_frequent();
   void add_stamped(const TimeLine& line, LineInvocations& found);
+  Invocations invocations_of(OfProcedure& procedure);
   void close_line(LineInvocations& found);
 
   const CallPaths& paths_;
@@ -114,7 +125,8 @@ class OwnSums {
   std::vector<std::uint32_t> called_;  // contexts
   std::vector<std::uint32_t> seen_;    // procedures, by number
   std::vector<Recurrences> recurrences_;
-  std::vector<RecurringCall> recurring_;  // of a block of calls
+  std::unordered_map<std::uint32_t, Beginning> beginning_;  // by scope, which divides its procedures' time
+  std::vector<RecurringCall> recurring_;                    // of a block of calls
 };
 
 std::uint32_t OwnSums::number_of(std::uint32_t procedure) {
@@ -265,29 +277,78 @@ void OwnSums::find_ends() {
   }
 }
 
+/// At which scope a procedure begins anew: at its outermost frame, or within.
+Recurrences::Level OwnSums::level_of(const OfProcedure& procedure) const {
+  Recurrences::Level level = recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
+  level.depth = std::max(level.depth, procedure.depth);
+  return level;
+}
+
+/// The scope around `context`, or itself, at `depth`.
+std::uint32_t OwnSums::scope_at(std::uint32_t context, std::uint32_t depth) const {
+  while (known(context) && returns_.depth(context) > depth) context = paths_.parent[context];
+  return context;
+}
+
+/// Of scopes that divide a procedure's time: with which path they begin anew, known by the procedure's first
+/// one. What is called first need not be called each time, such as what a solver exchanges every tenth step:
+/// the path that begins anew there most often counts. Not where that is twice as often: two calls may be one
+/// path, where lines are unknown.
+void OwnSums::find_most_frequent() {
+  for (const std::uint32_t number : seen_) {
+    const OfProcedure& procedure = procedures_[number];
+    const Recurrences::Level level = level_of(procedure);
+    if (!level.divides(procedure.end_ns)) continue;
+    beginning_.try_emplace(scope_at(procedure.context, level.depth),
+                           Beginning{.path = procedure.context, .first = level.count, .count = level.count});
+  }
+  for (const std::uint32_t context : called_) {
+    const std::uint32_t own = of(context).recurrences;
+    if (own == CallPaths::kNone) continue;
+    for (std::uint32_t at = context; known(at); at = paths_.parent[at]) {
+      const auto found = beginning_.find(at);
+      if (found == beginning_.end()) continue;
+      const std::uint64_t count = recurrences_[own].count_at(returns_.depth(at));
+      Beginning& beginning = found->second;
+      if (count <= beginning.count || count >= 2 * beginning.first) continue;
+      beginning.path = context;
+      beginning.count = count;
+    }
+  }
+}
+
+/// What a procedure that was seen on the line begins anew with.
+Invocations OwnSums::invocations_of(OfProcedure& procedure) {
+  const Recurrences::Level level = level_of(procedure);
+  Beginning with{.path = procedure.context, .first = level.count, .count = level.count};
+  if (level.divides(procedure.end_ns)) with = beginning_.at(scope_at(procedure.context, level.depth));
+  procedure.sum.invocations += with.count;
+  if (level.uneven(procedure.end_ns)) ++procedure.sum.uneven;
+  if (level.depth > procedure.depth) ++procedure.sum.inside;
+  const OfContext& last = of(procedure.last);
+  return {.procedure = procedure.sum.procedure,
+          .context = with.path,
+          .depth = level.depth,
+          .end_event = static_cast<std::uint32_t>(last.call - before_),
+          .count = with.count,
+          .end_ns = last.exit_ns,
+          .end_calls_ns = last.calls_ns};
+}
+
 void OwnSums::close_line(LineInvocations& found) {
   find_ends();
+  find_most_frequent();
   const std::size_t stamped = found.of.size();
   for (const std::uint32_t number : seen_) {
     OfProcedure& procedure = procedures_[number];
     const auto same = [&](const Invocations& one) { return one.procedure == procedure.sum.procedure; };
-    if (std::ranges::any_of(std::span(found.of).first(stamped), same)) continue;
-    const Recurrences::Level level =
-        recurrences_[procedure.recurrences].level(procedure.depth, procedure.end_ns);
-    procedure.sum.invocations += level.count;
-    if (level.uneven(procedure.end_ns)) ++procedure.sum.uneven;
-    const OfContext& last = of(procedure.last);
-    found.of.push_back({.procedure = procedure.sum.procedure,
-                        .context = procedure.context,
-                        .depth = level.depth,
-                        .end_event = static_cast<std::uint32_t>(last.call - before_),
-                        .count = level.count,
-                        .end_ns = last.exit_ns,
-                        .end_calls_ns = last.calls_ns});
+    if (std::ranges::none_of(std::span(found.of).first(stamped), same))
+      found.of.push_back(invocations_of(procedure));
   }
   called_.clear();
   seen_.clear();
   recurrences_.clear();
+  beginning_.clear();
 }
 
 OwnPart OwnSums::take() {
@@ -320,6 +381,7 @@ std::vector<ProcedureSum> sums_of_all(exchange::Communicator& analysis, const Ow
     sum.invocations += part.invocations;
     sum.stamped += part.stamped;
     sum.uneven += part.uneven;
+    sum.inside += part.inside;
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> frames;
   for (const FrameSum& part : exchange::items_of_all<FrameSum>(analysis, own.frames))
@@ -368,10 +430,21 @@ const ProcedureSum* ProcedureSums::dominant(bool even) const {
   return first;
 }
 
+/// A procedure that is called once, and iterates: its loop, or what the loop calls, tells better what recurs.
+const ProcedureSum* ProcedureSums::what_recurs(const ProcedureSum* sum, bool even) const {
+  for (const ProcedureSum& each : sums_) {  // the heaviest first: from the outside in
+    if (sum == nullptr || 2 * sum->inside <= rows_) break;
+    const bool same = each.invocations == sum->invocations && recurs(each, even) &&
+                      static_cast<double>(each.ns) >= kNearlyAll * static_cast<double>(sum->ns);
+    if (same && each.procedure != sum->procedure && paths_.lies_in(each.context, sum->procedure)) sum = &each;
+  }
+  return sum;
+}
+
 std::vector<std::uint32_t> ProcedureSums::levels(std::size_t most) const {
   std::vector<std::uint32_t> levels;
   for (const bool even : {true, false}) {
-    const ProcedureSum* const first = dominant(even);
+    const ProcedureSum* const first = what_recurs(dominant(even), even);
     if (first == nullptr || most == 0) continue;
     levels.push_back(first->procedure);
     for (const ProcedureSum& sum : sums_) {

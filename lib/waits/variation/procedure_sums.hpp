@@ -23,6 +23,7 @@ struct ProcedureSum {
   std::uint64_t invocations = 0;
   std::uint64_t stamped = 0;  ///< of these, how many have their own stamps
   std::uint64_t uneven = 0;   ///< ranks on which one invocation has nearly all of the time
+  std::uint64_t inside = 0;   ///< ranks on which a scope inside it begins anew, such as its loop
 };
 
 /// Calls visit(invocation) for those of a time line that have stamps, the latest first; not for one inside
@@ -53,8 +54,8 @@ class ProcedureSums {
   /// The dominant procedure and those below it, each finer than the one before: at most this number. The
   /// dominant one is the heaviest that was invoked at least twice per rank, if there is one not so uneven
   /// that on most ranks one invocation has nearly all of its time; where that was invoked fewer than ten
-  /// times per rank, the heaviest below it that was, and has at least half of its time. Nothing where none
-  /// was.
+  /// times per rank, the heaviest below it that was, and has at least half of its time. What has a loop of as
+  /// many iterations, with half of its time or more, gives way to that loop. Nothing where none was.
   [[nodiscard]] std::vector<std::uint32_t> levels(std::size_t most) const;
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;
@@ -67,6 +68,7 @@ class ProcedureSums {
  private:
   [[nodiscard]] bool recurs(const ProcedureSum& sum, bool even) const;
   [[nodiscard]] const ProcedureSum* dominant(bool even) const;
+  [[nodiscard]] const ProcedureSum* what_recurs(const ProcedureSum* sum, bool even) const;
 
   const CallPaths& paths_;
   std::uint64_t rows_ = 0;

@@ -68,9 +68,17 @@ Recurrences::Level Recurrences::level(std::uint32_t depth, std::uint64_t end_ns)
   if (levels_.empty()) return {};
   auto first = levels_.begin();
   while (first + 1 != levels_.end() && (first + 1)->depth <= depth) ++first;
-  const auto divides = [&](const Level& level) { return level.count >= 2 && !level.uneven(end_ns); };
+  const auto divides = [&](const Level& level) { return level.divides(end_ns); };
   const auto found = std::find_if(first, levels_.end(), divides);
   return found == levels_.end() ? levels_.back() : *found;
+}
+
+std::uint64_t Recurrences::count_at(std::uint32_t depth) const {
+  std::uint64_t count = 0;
+  for (const Level& level : levels_) {
+    if (level.depth <= depth) count = level.count;
+  }
+  return count;
 }
 
 }  // namespace culprit::waits

@@ -72,6 +72,8 @@ class Recurrences {
     }
     /// Whether one of those that end at `end_ns` has nearly all of the time.
     [[nodiscard]] bool uneven(std::uint64_t end_ns) const;
+    /// Whether it recurs, and divides the time.
+    [[nodiscard]] bool divides(std::uint64_t end_ns) const { return count >= 2 && !uneven(end_ns); }
   };
 
   /// A call of the first path, at time `ns`; control came back to a scope at `depth` since the last one. Of
@@ -87,6 +89,8 @@ class Recurrences {
   /// outermost scope which recurs and divides the time; that of all calls of the first path where none does.
   /// Where control comes back to scopes around the procedure, all of it begins anew.
   [[nodiscard]] Level level(std::uint32_t depth, std::uint64_t end_ns) const;
+  /// How often calls begin anew at the scope at `depth`, whatever it divides.
+  [[nodiscard]] std::uint64_t count_at(std::uint32_t depth) const;
 
  private:
   void insert(std::size_t at, std::uint64_t ns, std::uint32_t depth);

@@ -351,18 +351,18 @@ std::vector<std::uint32_t> around(const CallPaths& paths, std::uint32_t context)
   return scopes;
 }
 
-/// A call of the first path below the procedure.
+/// A call of one path.
 struct Recurrence {
   std::size_t call = 0;
-  std::size_t depth = 0;  // below the procedure's frame: of what control came back to since the last one
+  std::size_t depth = 0;  // of the outermost scope that control came back to since the last one
 };
 
-/// Those of a line, as they are defined.
-std::vector<Recurrence> recurrences(const CallPaths& paths, std::uint32_t procedure,
+/// The calls of a path, as they are defined.
+std::vector<Recurrence> recurrences(const CallPaths& paths, std::uint32_t path,
                                     const std::vector<Call>& calls) {
   std::vector<Recurrence> found;
   std::set<std::uint32_t> came_back;
-  std::uint32_t previous = kNone, first = kNone;
+  std::uint32_t previous = kNone;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::uint32_t context = calls[i].context;
     if (context >= kContexts) continue;
@@ -374,19 +374,64 @@ std::vector<Recurrence> recurrences(const CallPaths& paths, std::uint32_t proced
       if (both != scopes.end()) came_back.insert(*both);
     }
     previous = context;
-    const auto frame = std::find_if(scopes.rbegin(), scopes.rend(),
-                                    [&](std::uint32_t scope) { return paths.procedure[scope] == procedure; });
-    if (frame == scopes.rend() || (first != kNone && context != first)) continue;
-    first = context;
+    if (context != path) continue;
     const auto outermost = std::find_if(scopes.rbegin(), scopes.rend() - 1,
                                         [&](std::uint32_t scope) { return came_back.contains(scope); });
-    found.push_back({i, static_cast<std::size_t>(std::max<std::ptrdiff_t>(outermost - frame, 0))});
+    found.push_back({i, static_cast<std::size_t>(outermost - scopes.rbegin())});
     came_back.clear();
   }
   return found;
 }
 
+/// Those that begin anew at the scope at `depth`; the first of all does.
+std::vector<std::size_t> begun(const std::vector<Recurrence>& all, std::size_t depth) {
+  std::vector<std::size_t> calls;
+  for (const Recurrence& one : all)
+    if (calls.empty() || one.depth <= depth) calls.push_back(one.call);
+  return calls;
+}
+
+/// Of each procedure of a line the path of its first call, in the order of the calls.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> first_paths(const CallPaths& paths,
+                                                                 const std::vector<Call>& calls) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (const Call& call : calls) {
+    if (call.context >= kContexts) continue;
+    for (const std::uint32_t scope : around(paths, call.context)) {
+      const std::uint32_t procedure = paths.procedure[scope];
+      const bool known = procedure == kNone ||
+                         std::ranges::any_of(found, [&](const auto& one) { return one.first == procedure; });
+      if (!known) found.emplace_back(procedure, call.context);
+    }
+  }
+  return found;
+}
+
 using Times = std::array<std::uint64_t, 3>;  // begin, end, without calls
+
+/// Segments that begin with these calls.
+std::vector<Times> segments_from(const std::vector<std::size_t>& begins, const std::vector<Call>& calls,
+                                 std::size_t end) {
+  std::vector<Times> segments;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const bool last = i + 1 == begins.size();
+    const std::size_t until = last ? end : begins[i + 1];
+    const std::uint64_t begin_ns = calls[begins[i]].enter_ns;
+    const std::uint64_t end_ns = last ? calls[end - 1].exit_ns : calls[until].enter_ns;
+    std::uint64_t sos_ns = end_ns - begin_ns;
+    for (std::size_t call = begins[i]; call < until; ++call)
+      sos_ns -= calls[call].exit_ns - calls[call].enter_ns;
+    segments.push_back({begin_ns, end_ns, sos_ns});
+  }
+  return segments;
+}
+
+/// Whether there are several, and none has more than three quarters of the time.
+bool divides(const std::vector<Times>& segments) {
+  std::uint64_t longest = 0;
+  for (const Times& one : segments) longest = std::max(longest, one[1] - one[0]);
+  return segments.size() >= 2 && 4 * longest <= 3 * (segments.back()[1] - segments.front()[0]);
+}
 
 /// A line's segments, as they are defined.
 std::vector<Times> divided(const CallPaths& paths, std::uint32_t procedure, const std::vector<Call>& calls) {
@@ -396,27 +441,30 @@ std::vector<Times> divided(const CallPaths& paths, std::uint32_t procedure, cons
     for (const std::uint32_t scope : around(paths, calls[i].context))
       if (paths.procedure[scope] == procedure) end = i + 1;
   }
-  std::vector<Times> segments;
-  const std::vector<Recurrence> all = recurrences(paths, procedure, calls);
-  for (std::size_t depth = 0; depth < kContexts; ++depth) {
-    segments.clear();
-    std::uint64_t longest = 0;
-    for (std::size_t i = 0; i < all.size();) {
-      std::size_t next = i + 1;
-      while (next < all.size() && all[next].depth > depth) ++next;
-      const std::size_t until = next == all.size() ? end : all[next].call;
-      const std::uint64_t begin_ns = calls[all[i].call].enter_ns;
-      const std::uint64_t end_ns = next == all.size() ? calls[end - 1].exit_ns : calls[until].enter_ns;
-      std::uint64_t sos_ns = end_ns - begin_ns;
-      for (std::size_t call = all[i].call; call < until; ++call)
-        sos_ns -= calls[call].exit_ns - calls[call].enter_ns;
-      segments.push_back({begin_ns, end_ns, sos_ns});
-      longest = std::max(longest, end_ns - begin_ns);
-      i = next;
-    }
-    if (segments.size() >= 2 && 4 * longest <= 3 * (segments.back()[1] - segments.front()[0])) break;
+  const auto firsts = first_paths(paths, calls);
+  const auto own = std::ranges::find_if(firsts, [&](const auto& one) { return one.first == procedure; });
+  if (own == firsts.end()) return {};
+  const std::vector<std::uint32_t> scopes = around(paths, own->second);
+  const auto frame = std::find_if(scopes.rbegin(), scopes.rend(),
+                                  [&](std::uint32_t scope) { return paths.procedure[scope] == procedure; });
+  const std::vector<Recurrence> all = recurrences(paths, own->second, calls);
+  std::vector<std::size_t> begins;
+  std::size_t depth = static_cast<std::size_t>(frame - scopes.rbegin());
+  for (;; ++depth) {
+    begins = begun(all, depth);
+    const std::vector<Times> segments = segments_from(begins, calls, end);
+    if (divides(segments)) break;
+    if (depth + 1 >= scopes.size()) return segments;
   }
-  return segments;
+  const std::uint32_t scope = scopes[scopes.size() - 1 - depth];
+  const std::size_t of_first = begins.size();
+  for (const auto& [other, path] : firsts) {
+    const std::vector<std::uint32_t> others = around(paths, path);
+    if (std::ranges::find(others, scope) == others.end()) continue;
+    std::vector<std::size_t> more = begun(recurrences(paths, path, calls), depth);
+    if (more.size() > begins.size() && more.size() < 2 * of_first) begins = std::move(more);
+  }
+  return segments_from(begins, calls, end);
 }
 
 }  // namespace
