@@ -27,8 +27,9 @@ namespace {
 using database::ContextId;
 using database::Suspect;
 
-/// What explains less of a context's blame than this is not listed.
-constexpr double kListed = 0.05;
+/// What explains less of a context's blame than this is not listed, nor what explains less of all idleness
+/// than kTrifle: scopes with hardly any blame have parts of it, too.
+constexpr double kListed = 0.05, kTrifle = 0.001;
 /// Threads with less than this share of the largest excess are not those that the others wait for. Nor are
 /// they culprits, if they have less than kCulprit of all: of many alike, each has little.
 constexpr double kLate = 0.25, kCulprit = 0.05;
@@ -462,6 +463,8 @@ std::vector<Suspect> Search::take() {
   suspects.reserve(found_.size());
   for (Found& found : found_) {
     Suspect& suspect = found.suspect;
+    if (static_cast<double>(suspect.explains_ns) < kTrifle * static_cast<double>(role_.idleness[0].sum))
+      break;
     std::ranges::stable_sort(suspect.explained, std::ranges::greater(), &database::Explained::ns);
     suspect.balanced = suspect.explained.front().balanced;
     suspects.push_back(std::move(suspect));

@@ -155,6 +155,10 @@ class Posix(Blame):
     def test_a_pool_without_work(self):
         self.check_idleness("pool", "produce")
 
+    def test_threads_too_brief_to_be_sampled(self):
+        """Those that are sampled stand for the others."""
+        self.check_idleness("brief", "brief_part")
+
     def test_a_contended_mutex(self):
         self.check_locks("lock", "long_section")
 

@@ -258,6 +258,24 @@ SCENARIO pool(void) {
   for (int i = 0; i < threads - 1; ++i) pthread_join(thread[i], NULL);
 }
 
+WORK(brief_part)
+
+static void* live_briefly(void* unused) {
+  brief_part("brief", 0.6);
+  return unused;
+}
+
+/* Threads that end before most of them are sampled; the main thread waits for their ends. */
+SCENARIO brief(void) {
+  for (int i = 0; i < 30 * repetitions; ++i) {
+    pthread_t thread[2];
+    for (int j = 0; j < 2; ++j) pthread_create(&thread[j], NULL, live_briefly, NULL);
+    const long long begin = truth_now();
+    for (int j = 0; j < 2; ++j) pthread_join(thread[j], NULL);
+    note("member", "brief", "-", 1, begin);
+  }
+}
+
 static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t start;
 
@@ -383,6 +401,7 @@ int main(int argc, char** argv) {
   RUN(ordered);
   RUN(overhead);
   RUN(pool);
+  RUN(brief);
   RUN(lock);
   RUN(critical);
   char path[4096];

@@ -202,6 +202,9 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   for (ContextId at = named; at != kNone; at = experiment.contexts[at].parent) {
     if (experiment.contexts[at].kind == ContextKind::procedure && own(at)) {
       const std::string name = procedure_name(experiment, at, width, unicode);
+      // What a Python function has others do, such as numpy's C functions, is its own doing.
+      if (experiment.strings[experiment.contexts[at].module] == database::kPythonModule)
+        return name + " (in " + procedure_name(experiment, named, width, unicode) + ')';
       // A stripped program's names (`app@0x1240`) say nothing.
       if (name != "main" && !name.starts_with(views::base_name(program)))
         phrase.append(", under ").append(name);

@@ -519,6 +519,7 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     if (const std::string who = who_idles(figures); !who.empty()) {
       const std::vector<NamedCause> named = most_of(causes.idleness, causes.idle_s);
       std::vector<std::string> parts;
+      parts.reserve(named.size());
       for (const NamedCause& cause : named) {
         parts.push_back(part(cause.caused_s, causes.idle_s) + (parts.empty() ? " of that" : "") + " while " +
                         who_is_in(experiment, cause));

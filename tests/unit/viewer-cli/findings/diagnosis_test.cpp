@@ -5,6 +5,7 @@
 #include "views/solver_sample.hpp"
 
 #include <string>
+#include <string_view>
 
 #include <catch2/catch.hpp>
 
@@ -37,6 +38,20 @@ TEST_CASE("code without a name waits in the function of its library that has one
   CHECK(waits_in("libgomp.so.1@0x1f5e0", false) == "libgomp.so.1");
   CHECK(waits_in("libgomp.so.1@0x1f5e0", true) == "GOMP_parallel");
   CHECK(waits_in("gomp_team_barrier_wait_end", true) == "gomp_team_barrier_wait_end");
+}
+
+TEST_CASE("library code that a Python function has at work is that function's doing") {
+  views::testing::SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  const auto text = [&](std::string_view string) {
+    e.strings.emplace_back(string);
+    return static_cast<database::StringId>(e.strings.size() - 1);
+  };
+  e.run.program = "/usr/bin/python3";
+  e.contexts[solver.iterate].module = text(database::kPythonModule);
+  e.contexts[solver.spmv].module = text("/usr/lib/_multiarray_umath.so");
+  CHECK(suspect_phrase(solver.sample.experiment(), solver.spmv, solver.spmv, 60, false) ==
+        "cg_iterate (in spmv)");
 }
 
 TEST_CASE("gaps between calls of one place are called so") {
