@@ -156,10 +156,8 @@ bool with_time_lines(const views::Source& source, const TimeLineRequest& request
   const fs::path measurement = find_measurement(source, request);
   if (measurement.empty() && !traced && !request.required) return false;
   if (measurement.empty())
-    refuse(
-        request, request.given,
-        "single events are in the measurement directory, which is not beside it (give the directory in place "
-        "of the database)");
+    refuse(request, request.given,
+           "its measurement directory, which has single calls, is not beside it (give that instead)");
   for (const bool loops : {true, false}) {
     const Outcome outcome = replay_lines(source, request, measurement, loops, work);
     if (outcome == Outcome::done) return true;

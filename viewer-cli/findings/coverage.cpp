@@ -193,7 +193,7 @@ std::string cut_time_lines_phrase(const database::Contents& experiment) {
 
 std::string no_time_lines_phrase(const database::Contents& experiment) {
   return experiment.run.ranks == 0
-             ? "the program did not use MPI, and this compares ranks (see `blame` and `waits`)"
+             ? "the run has no MPI ranks, which this compares (see `blame` and `waits`)"
              : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
 }
 

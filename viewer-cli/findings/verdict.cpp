@@ -111,10 +111,15 @@ class VerdictWords {
     const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
     if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
+    // Of all threads: those of a pool may read from pipes what others write.
+    const double io_s = total_seconds(experiment_, "io");
+    const bool reads = io_s >= kLittle * losses_.total_s;
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
-    return healthy + share(std::max(0.0, losses_.total_s - waiting_s - moving_s - asleep_s)) +
-           " of the time is work, " + (moves ? share(moving_s) + " work of MPI calls, " : "") +
-           (sleeps ? share(asleep_s) + " sleep, " : "") + share(waiting_s) + " waiting.";
+    const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - (reads ? io_s : 0);
+    return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
+           (moves ? share(moving_s) + " work of MPI calls, " : "") +
+           (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
+           share(waiting_s) + " waiting.";
   }
 
   [[nodiscard]] static std::string in_calls(const std::string& name) {

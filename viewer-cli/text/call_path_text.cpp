@@ -54,9 +54,8 @@ struct ShownFrame {
   std::string name;
 };
 
-}  // namespace
-
-std::string path_text(const database::Contents& experiment, ContextId context, const Screen& screen) {
+/// What is shown of a path, outermost first.
+std::vector<ShownFrame> shown_frames(const database::Contents& experiment, ContextId context, bool unicode) {
   constexpr std::string_view kRecursion = " (recursion)";
   std::vector<ShownFrame> shown;
   for (const ContextId each : views::path_to(experiment, context)) {
@@ -69,22 +68,55 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
       continue;
     }
     const std::string name = without_parameters(views::label(views::frame_of(experiment, self)));
-    shown.push_back({each, shorten_name(name, kNameColumns, screen.unicode)});
+    shown.push_back({each, shorten_name(name, kNameColumns, unicode)});
   }
+  return shown;
+}
+
+std::string joined(const std::vector<std::string>& names, bool unicode) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += unicode ? " › " : " > ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string path_text(const database::Contents& experiment, ContextId context, const Screen& screen) {
   std::vector<std::string> names;
-  names.reserve(shown.size());
-  for (const ShownFrame& each : shown) names.push_back(keep(each.name));
+  for (const ShownFrame& each : shown_frames(experiment, context, screen.unicode))
+    names.push_back(keep(each.name));
   if (names.size() > kOuter + kInner + 1) {
     const std::size_t gone = names.size() - kOuter - kInner;
     names.erase(names.begin() + kOuter, names.end() - kInner);
     names.insert(names.begin() + kOuter, keep("(" + std::to_string(gone) + " frames)"));
   }
-  std::string text;
-  for (const std::string& name : names) {
-    if (!text.empty()) text += screen.unicode ? " › " : " > ";
-    text += name;
+  return joined(names, screen.unicode);
+}
+
+std::string path_line(const database::Contents& experiment, ContextId context, std::size_t width,
+                      bool unicode) {
+  std::vector<ShownFrame> shown = shown_frames(experiment, context, unicode);
+  std::vector<std::string> names;
+  const auto fits = [&] {
+    names.clear();
+    for (const ShownFrame& each : shown) names.push_back(each.name);
+    return columns(joined(names, unicode)) <= width;
+  };
+  // Loops, where a procedure tells more; then outer frames, but the first.
+  for (std::size_t at = 0; !fits() && at + 1 < shown.size();) {
+    const bool loop = experiment.contexts[shown[at].context].kind == ContextKind::loop;
+    if (loop) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(at));
+    at += loop ? 0 : 1;
   }
-  return text;
+  constexpr std::size_t kEnds = 2;
+  if (!fits() && shown.size() > kEnds) {
+    shown[1].name = unicode ? "…" : "...";
+    while (!fits() && shown.size() > kEnds + 1) shown.erase(shown.begin() + 2);
+  }
+  return shorten_middle(joined(names, unicode), width, unicode);
 }
 
 std::uint32_t ShownPaths::numbered(std::uint32_t above, ContextId context) {

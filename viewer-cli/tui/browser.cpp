@@ -120,10 +120,13 @@ void Browser::ask_file() {
   const std::filesystem::path database = workspace_.database();
   Prompt prompt;
   prompt.label = "Write this screen to a new file: ";
+  const bool listed = panes_[tab_]->has_table();
+  if (listed) prompt.label = "Write this screen, or (.csv) the whole table, to a new file: ";
   prompt.text = database.stem().string() + '-' + panes_[tab_]->name() + ".txt";
-  prompt.entered = [this, text = screen_text()](const std::string& name) {
+  prompt.entered = [this, text = screen_text(), listed](const std::string& name) {
     if (name.empty()) return;
-    const std::string why = write_new(name, text, workspace_.database());
+    const bool table = listed && name.ends_with(".csv");
+    const std::string why = write_new(name, table ? panes_[tab_]->csv() : text, workspace_.database());
     notify(why.empty() ? "Written to " + name : name + ": " + why);
   };
   ask(std::move(prompt));

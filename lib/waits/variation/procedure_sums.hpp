@@ -55,7 +55,7 @@ class ProcedureSums {
   /// dominant one is the heaviest that was invoked at least twice per rank, if there is one not so uneven
   /// that on most ranks one invocation has nearly all of its time; where that was invoked fewer than ten
   /// times per rank, the heaviest below it that was, and has at least half of its time. What has a loop of as
-  /// many iterations, with half of its time or more, gives way to that loop. Nothing where none was.
+  /// many iterations, with nearly all of its time, gives way to that. Nothing where none was.
   [[nodiscard]] std::vector<std::uint32_t> levels(std::size_t most) const;
   /// nullptr: it was never seen.
   [[nodiscard]] const ProcedureSum* of(std::uint32_t procedure) const;

@@ -181,7 +181,7 @@ constexpr std::array kLines = {
     Line{"s  r", "source, and values over ranks, of the chosen code"},
     Line{"e", "explain columns, maps, or the wait under the cursor"},
     Line{"D", "compare with another database"},
-    Line{"w", "write this screen to a file"},
+    Line{"w", "write this screen to a file, or a list as csv"},
     Line{"y", "copy the call path under the cursor (OSC 52)"},
     Line{"?  F1", "these keys"},
     Line{"q  F10", "quit"},

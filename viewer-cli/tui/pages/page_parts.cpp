@@ -38,9 +38,7 @@ PageLine link_line(const std::string& name, const std::string& right, const Targ
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent) {
   constexpr int kNarrowest = 20;
   const auto room = static_cast<std::size_t>(std::max(width - indent, kNarrowest));
-  const Screen screen{.width = room, .colour = false, .unicode = workspace.unicode()};
-  const std::string text = path_text(workspace.experiment(), context, screen);
-  page.add(blanks(indent) + shorten_middle(wrap(text, kUnbroken), room, workspace.unicode()), Tone::dim);
+  page.add(blanks(indent) + path_line(workspace.experiment(), context, room, workspace.unicode()), Tone::dim);
 }
 
 std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width) {

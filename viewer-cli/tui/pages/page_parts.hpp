@@ -22,7 +22,7 @@ PageLine link_line(const std::string& name, const std::string& right, const Targ
 /// How a scope in time is called in a line: `loop at spmv.c:88 in cg_iterate`.
 std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width);
 
-/// The call path of a context, dim and indented, at most two lines of it (its middle goes).
+/// The call path of a context, dim and indented, in one line.
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
 
 /// The code that makes other threads of its process idle, and that holds locks they wait for: at most `most`

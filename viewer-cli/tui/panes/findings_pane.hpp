@@ -21,6 +21,10 @@ class FindingsPane final : public Pane {
   [[nodiscard]] std::string status() const override;
   bool work() override;
   [[nodiscard]] std::string path() const override;
+  [[nodiscard]] bool has_table() const override {
+    return shows_ == Shows::analyses && task_.ready() != nullptr && finding_ != Finding::efficiency;
+  }
+  [[nodiscard]] std::string csv() const override;
   [[nodiscard]] std::string topic() const override;
 
   void choose(Finding finding);

@@ -36,6 +36,10 @@ class Pane {
   virtual void shown() {}
   /// The call path of what the cursor is on, as commands take it (`main/solve/MPI_Bcast`); empty: none.
   [[nodiscard]] virtual std::string path() const { return {}; }
+  /// Whether csv() has rows.
+  [[nodiscard]] virtual bool has_table() const { return false; }
+  /// All that the pane lists, as the command of that name writes it with --format csv.
+  [[nodiscard]] virtual std::string csv() const { return {}; }
   /// Metric or wait pattern under the cursor, for explanations; empty: none.
   [[nodiscard]] virtual std::string topic() const { return {}; }
 };

@@ -157,6 +157,8 @@ std::string RanksPane::location_text(std::size_t index) const {
 }
 
 std::vector<Hint> RanksPane::hints() const {
+  if (mode_ == Mode::sorted || mode_ == Mode::histogram)  // which have no cursor
+    return {{"m", "procedures, by rank"}, {"<>", "column"}, {"x", "unmark"}, {"B", "back"}, {"e", "explain"}};
   return {{"m", "sorted, histogram, procedures"},
           {"h l", "cursor"},
           {"+ -", "zoom"},

@@ -290,9 +290,10 @@ std::vector<Hint> TimePane::hints() const {
     return {{"arrows", "cursor"},     {"+ -", "zoom"}, {"0", "all"},    {"p", "whom it waited for"},
             {"Enter", "to the code"}, {"B", "back"},   {"e", "explain"}};
   }
-  return {{"arrows", "cursor"},     {"+ -", "zoom"},       {"0", "all"},
-          {"Enter", "to the code"}, {"m", "what to show"}, {"<>", "next"},
-          {"v", "finer"},           {"B", "back"},         {"e", "explain"}};
+  if (!grid_) return {{"B", "back"}, {"e", "explain"}};
+  return {{"m", "what to show"},    {"arrows", "cursor"}, {"+ -", "zoom"}, {"0", "all"},
+          {"Enter", "to the code"}, {"<>", "next"},       {"v", "finer"},  {"B", "back"},
+          {"e", "explain"}};
 }
 
 std::string TimePane::status() const {

@@ -337,7 +337,7 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
   CHECK(run(one_rank.sample, {"suspects"}).find("No uneven code: the run has one thread") == 0);
   CHECK_THROWS_WITH(
       run(threads.sample, {"causes"}),
-      "causes: run1.db: the program did not use MPI, and this compares ranks (see `blame` and `waits`)");
+      "causes: run1.db: the run has no MPI ranks, which this compares (see `blame` and `waits`)");
   CHECK_THROWS_WITH(run(threads.sample, {"communication"}), Catch::Contains("made no MPI calls"));
   CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
 }

@@ -233,6 +233,9 @@ TEST_CASE("w writes the screen to a file that did not exist, and to nothing else
   CHECK(read("calls.txt") == screen.substr(0, screen.rfind('\n', screen.size() - 2) + 1));
   write_to("calls.txt");
   CHECK(contains(driven.browser().message(), "exists already"));
+  driven.type("8");  // the table, where there is one
+  write_to("blame.csv");
+  CHECK(read("blame.csv").starts_with("id,path,idleness_s,share,role,waiter_ranks\n"));
   std::filesystem::create_symlink(folder / "elsewhere", folder / "link");
   write_to("link");
   CHECK(contains(driven.browser().message(), "exists already"));
