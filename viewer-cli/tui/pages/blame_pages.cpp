@@ -16,7 +16,6 @@ void add_thread_causes(Page& page, const Workspace& workspace, const ThreadCause
   const database::Contents& experiment = workspace.experiment();
   const auto add = [&](const char* heading, double whole_s, const std::vector<ThreadCause>& list) {
     if (list.empty()) return;
-    if (!page.lines.empty()) page.say("", width);
     add_heading(page, heading, "caused", width);
     for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), most))) {
       const std::string name = scope_phrase(experiment, cause.context, false, static_cast<std::size_t>(width),
