@@ -89,7 +89,7 @@ class SingleCalls(harness.Workspace):
         database.with_suffix("").rename(self.here / "elsewhere")
         terminal = self.open(database)
         self.come_near(terminal)
-        terminal.wait_for("single calls: ", "in place of the database")
+        terminal.wait_for("single calls: ", "give that instead")
         terminal.keys("q")
         terminal.wait_for("ended 0")
 
