@@ -163,8 +163,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     }
     if (waiting_in(cause.waits_in) == waiting_in(group.other)) {
       for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in)) {
-        group.whom.add(wait->location, wait->ns);
-        group.made_wait.insert(wait);
+        if (group.made_wait.insert(wait).second) group.whom.add(wait->location, wait->ns);
       }
     }
     group.ns += cause.cost_ns();

@@ -85,4 +85,9 @@ std::string saving_phrase(double by_sums_s, std::optional<double> replayed_s, do
          keep(duration(*replayed_s, unicode)) + ", by a replay of the time lines)";
 }
 
+std::string lock_saving_sentence(double by_sums_s, double run_s) {
+  return "To hold the lock for less would save at most " + keep(round_percent(by_sums_s / run_s)) +
+         " of the run time.";
+}
+
 }  // namespace culprit::viewer

@@ -28,6 +28,8 @@ std::optional<std::vector<std::int64_t>> replayed_savings(const database::Conten
 /// What is said of a saving by sums and, where there is one, by a replay: `40 % of the run time (756 ms, by a
 /// replay of the time lines)`.
 std::string saving_phrase(double by_sums_s, std::optional<double> replayed_s, double run_s, bool unicode);
+/// The same of who holds a lock: a sentence.
+std::string lock_saving_sentence(double by_sums_s, double run_s);
 /// Whether it is `at most` the saving by sums: programs that poll, or take messages as they come, do so as
 /// they did in a replay.
 bool is_only_limit(double by_sums_s, std::optional<double> replayed_s);

@@ -189,11 +189,7 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blame
     return;
   }
   const double by_sums = balanced / run_s;
-  if (waits_for_locks(experiment_, blamed)) {
-    return out_.say(
-        "To hold the lock for less would save at most " + keep(round_percent(by_sums)) + " of the run time.",
-        2);
-  }
+  if (waits_for_locks(experiment_, blamed)) return out_.say(lock_saving_sentence(balanced, run_s), 2);
   const double share = replayed ? *replayed / run_s : by_sums;
   std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
                      " would save " + saving_phrase(by_sums * run_s, replayed, run_s, out_.unicode());

@@ -291,7 +291,8 @@ class Report {
     if (threads > 0) out_.say("threads of other roles (" + std::to_string(threads) + "): 0 % waiting", 2, 4);
   }
 
-  /// Which code makes the threads of a process idle, or wait for locks; whether that is told now.
+  /// Says which code makes threads of a process idle, or wait for locks. Returns whether the report has said
+  /// it.
   bool thread_causes() {
     if (verdict_.kind == VerdictKind::threads_idle) return true;  // it has said so
     const std::vector<std::string> phrases =

@@ -323,12 +323,15 @@ std::vector<NamedCause> by_name(const views::Figures& figures, const std::vector
   return named;
 }
 
+bool is_only_main_thread(const database::Contents& experiment, std::uint32_t role) {
+  return experiment.roles[role].threads == 1 && experiment.roles[role].name == "main";
+}
+
 /// `the main thread is in solve`, `main threads are in solve`, `threads are in solve`; `main threads work`,
 /// where no code has a name.
 std::string who_is_in(const database::Contents& experiment, const NamedCause& cause) {
   if (!cause.role) return "threads are in " + cause.name;
-  const database::Role& role = experiment.roles[*cause.role];
-  const bool lone = role.threads == 1 && role.name == "main";
+  const bool lone = is_only_main_thread(experiment, *cause.role);
   const std::string who = lone ? "the main thread" : role_phrase(experiment, *cause.role);
   if (cause.name.empty()) return who + (lone ? " works" : " work");
   return who + (lone ? " is in " : " are in ") + cause.name;
@@ -370,20 +373,24 @@ Sharing sharing_of(const views::Figures& figures, ContextId loop) {
     body = experiment.contexts[body].parent;
   if (body == database::kNone || !idleness) return Sharing::loop;
   const std::uint32_t region = experiment.procedures.of_context(body);
+  const auto idle = [&](ContextId at) {
+    double sum = 0;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      sum += static_cast<double>(figures.context(role, *idleness, at, true).sum);
+    return sum;
+  };
   double all = 0, ordered = 0, sections = 0;
   std::uint32_t end = 0;  // of the last body: regions that are nested in it
   for (ContextId at = 0; at < experiment.contexts.size(); ++at) {
-    const bool is_body =
-        at >= end && is_parallel_body(experiment, at) && experiment.procedures.of_context(at) == region;
-    if (is_body) end = experiment.contexts[at].end;
-    if (at >= end || (!is_body && experiment.contexts[at].kind != ContextKind::procedure)) continue;
-    double here = 0;
-    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
-      here += static_cast<double>(figures.context(role, *idleness, at, true).sum);
-    if (is_body) all += here;
-    const std::string name = label(views::frame_of(experiment, experiment.contexts[at]));
-    if (name.find("ordered") != std::string::npos) ordered += here;
-    if (name.find("GOMP_sections") != std::string::npos) sections += here;
+    if (at >= end) {
+      if (!is_parallel_body(experiment, at) || experiment.procedures.of_context(at) != region) continue;
+      end = experiment.contexts[at].end;
+      all += idle(at);
+    } else if (experiment.contexts[at].kind == ContextKind::procedure) {
+      const std::string name = label(views::frame_of(experiment, experiment.contexts[at]));
+      if (name.find("ordered") != std::string::npos) ordered += idle(at);
+      if (name.find("GOMP_sections") != std::string::npos) sections += idle(at);
+    }
   }
   constexpr double kMost = 0.5;
   if (all <= 0) return Sharing::loop;
@@ -424,7 +431,7 @@ std::string part(double part_s, double whole_s) {
   return keep(round_percent(std::min(1.0, part_s / whole_s)));
 }
 
-/// How a role idles: `The main thread idles 41 % of its time`; within a sentence with a small letter.
+/// How long the threads of a role idled, and lived.
 struct RoleIdles {
   std::uint32_t role = 0;
   double idle = 0, time = 0;  // ns
@@ -456,9 +463,7 @@ std::string who_idles(const views::Figures& figures) {
   }
   if (roles.empty()) return {};
   std::ranges::stable_sort(roles, std::ranges::greater(), &RoleIdles::idle);
-  const auto lone = [&](const RoleIdles& each) {
-    return experiment.roles[each.role].threads == 1 && experiment.roles[each.role].name == "main";
-  };
+  const auto lone = [&](const RoleIdles& each) { return is_only_main_thread(experiment, each.role); };
   const auto who = [&](const RoleIdles& each) {
     return lone(each) ? std::string("main thread") : role_phrase(experiment, each.role);
   };

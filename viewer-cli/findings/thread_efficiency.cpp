@@ -59,13 +59,12 @@ class Sums {
   /// What all threads idled while main threads were in calls of MPI: that is time of the ranks'
   /// communication. Others' calls are no reason to leave out whom they keep waiting.
   [[nodiscard]] double idle_in_mpi() const {
-    const auto metric = views::metric_named(experiment_, "idleness-caused");
+    const std::vector<double> caused = per_thread("idleness-caused", mpi_);
+    const std::uint32_t main = views::main_role(experiment_);
     double sum = 0;
-    for (const ContextId context : mpi_) {
-      if (!metric) break;
-      sum += static_cast<double>(figures_.context(views::main_role(experiment_), *metric, context, true).sum);
-    }
-    return sum / kNsPerSecond;
+    for (std::size_t i = 0; i < caused.size(); ++i)
+      sum += experiment_.locations[i].role == main ? caused[i] : 0;
+    return sum;
   }
 
   /// What the code of main threads between parallel regions caused, and is known to have.

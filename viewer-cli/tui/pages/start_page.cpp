@@ -180,9 +180,7 @@ class StartPage {
       replayed = static_cast<double>(found->second) / 1e9;
     if (run_s <= 0 || std::max(by_sums, replayed.value_or(0)) <= 0) return;
     if (waits_for_locks(experiment_, blamed)) {
-      page_.say("To hold the lock for less would save at most " + keep(round_percent(by_sums / run_s)) +
-                    " of the run time.",
-                width_, 4, Tone::dim);
+      page_.say(lock_saving_sentence(by_sums, run_s), width_, 4, Tone::dim);
       return;
     }
     page_.say(std::string("Balanced, ") + (listed.size() > 1 ? "they" : "it") + " would save " +
