@@ -28,12 +28,13 @@ Launch detect_launch() {
     std::vector<std::string> implementations;
   };
   // Open MPI's own names; those of PMIx, which Open MPI speaks and MPICH can; those of PMI, where it is the
-  // other way round. SLURM's names for a step serve only to notice copies that know nothing of each other: in
-  // a batch script, which is one process, the step's size is not set.
+  // other way round, and of PALS, where PBS runs jobs. SLURM's names for a step serve only to notice copies
+  // that know nothing of each other: in a batch script, which is one process, the step's size is not set.
   const Sign signs[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"openmpi"}},
       {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", {"openmpi", "mpich"}},
       {"PMI_RANK", "PMI_SIZE", {"mpich", "openmpi"}},
+      {"PALS_RANKID", "PMI_SIZE", {"mpich", "openmpi"}},
   };
   for (const Sign& sign : signs) {
     const std::optional<int> rank = number(sign.rank);

@@ -1,4 +1,5 @@
-# A recipe for Spack: put this file into packages/culprit of a repository of yours (spack repo create).
+# A recipe for Spack: put this file into packages/culprit of a repository of yours (spack repo create). Where your Spack has
+# no zycore-c, zydis or robin-map, these need recipes of their own (all are built by CMake).
 from spack.package import *
 
 
@@ -21,10 +22,10 @@ class Culprit(CMakePackage):
     depends_on("mpi")
     depends_on("elfutils")
     depends_on("xz")
+    depends_on("zycore-c")
     depends_on("zydis")
     depends_on("libunwind")
-    depends_on("boost+serialization+graph+math")
-    depends_on("intel-oneapi-tbb")
+    depends_on("boost+serialization+graph+math+regex")
     depends_on("robin-map")
     depends_on("cli11")
     depends_on("fmt@9:")
@@ -37,6 +38,13 @@ class Culprit(CMakePackage):
     depends_on("zstd")
     depends_on("protobuf")
     depends_on("zlib-api")
+    depends_on("otf2")
 
     def cmake_args(self):
-        return [self.define("CULPRIT_TESTS", False)]
+        mpi = "OPENMPI" if self.spec["mpi"].name == "openmpi" else "MPICH"
+        return [
+            self.define("CULPRIT_TESTS", False),
+            self.define("CULPRIT_UNITY", True),
+            self.define("CMAKE_COMPILE_WARNING_AS_ERROR", False),
+            self.define(f"CULPRIT_MPICC_{mpi}", self.spec["mpi"].mpicc),
+        ]

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Measures two MPI programs as a user would, merges, and shows the diagnosis. Usage: demo.sh BUILD
+# Measures two MPI programs as a user would, merges, and shows the diagnosis. Usage: demo.sh [BUILD]: with the tools of BUILD,
+# which are installed below it, or with those of PATH.
 set -euo pipefail
-build=$(realpath "$1")
 here=$(dirname "$(readlink -f "$0")")
-work=$build/demo
+work=${1:-.}/demo
 rm -rf "$work"
 mkdir -p "$work"
-cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-export PATH=$work/prefix/bin:$PATH
+work=$(realpath "$work")
+if [ $# -gt 0 ]; then
+  cmake --install "$1" --prefix "$work/prefix" >"$work/install.log"
+  export PATH=$work/prefix/bin:$PATH
+fi
 cd "$work"
 
 # As many ranks as processors (but two at least, and no more than eight), so that waiting is not the machine's fault.

@@ -16,6 +16,5 @@ set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/emulated.sh)
 # The compiler wrappers of there: CMake looks for programs on this machine.
 foreach(mpi openmpi mpich)
   string(TOUPPER ${mpi} upper)
-  set(CULPRIT_MPICC_${mpi} ${CMAKE_SYSROOT}/usr/bin/mpicc.${mpi})
   set(CULPRIT_MPICC_${upper} ${CMAKE_SYSROOT}/usr/bin/mpicc.${mpi})
 endforeach()

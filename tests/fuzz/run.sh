@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Builds and runs every fuzzer for the given time. Corpora stay in BUILD/corpus. Ends with an error where any fuzzer found
-# something. Usage: run.sh BUILD SECONDS
+# Builds every fuzzer and runs it, or those named, for the given seconds of processor time, as many at once as there are
+# processors. Corpora stay in BUILD/corpus. Ends with an error where any fuzzer found something.
+# Usage: run.sh BUILD SECONDS [NAME...]
 set -euo pipefail
-build=$(realpath "$1") seconds=$2
+build=$(realpath "$1") seconds=$2 jobs=${JOBS:-$(nproc)}
+shift 2
 corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
 targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed replay follow run_marker idle_rules
          derived_metrics module_reader structure_cache cache_entry symbol call_frames program published_calls remote_stacks
          commands command_line)
-cmake --build "$build" -j "${JOBS:-$(nproc)}" --target fuzzers -- --quiet
+[ $# -gt 0 ] || set -- "${targets[@]}" python_reader
+cmake --build "$build" -j "$jobs" --target fuzzers -- --quiet
 mkdir -p "${targets[@]/#/$corpus/}"
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.
 "$build/tests/fuzz/make_seeds" "$corpus"
@@ -36,14 +39,32 @@ for line in 'view --focus MPI_|spmv --ranks 0-6:2,7 --role main --depth 4' 'thre
   words=$((words + 1))
   tr ' ' '\n' <<<"$line" >"$corpus/command_line/seed-$words"
 done
+
+# Fuzzes one target until it has had its processor time, however busy the machine is. libFuzzer counts the time of the clock,
+# so it is started again for what is left, and goes on with its corpus.
+fuzz() {
+  local target=$1 log=$build/$1.log left=$seconds status=0 spent command
+  : >"$log"
+  while ((left > 0 && status == 0)); do
+    if [ "$target" = python_reader ]; then
+      command=(python3 "$tests/fuzz/python_reader.py" "$tests/../python" "$left" "$build/python_reader.db" "$corpus/database_reader")
+    else
+      command=("$build/tests/fuzz/fuzz_$target" -max_total_time="$left" -max_len=65536 -timeout=20 -rss_limit_mb=4096
+               -print_final_stats=1 -artifact_prefix="$build/$target-" "$corpus/$target")
+    fi
+    TIMEFORMAT='%0U'
+    spent=$({ time "${command[@]}" >>"$log" 2>&1; } 2>&1) || status=$?
+    left=$((left - (spent > 0 ? spent : 1)))
+  done
+  echo "fuzz: $target: $((seconds - left)) s of processor time, status $status
+$(grep -aE '^#[0-9]+.* cov: |ERROR|SUMMARY|Test unit written|damaged' "$log" | tail -n 4)"
+  return $status
+}
+
 failed=0
-for target in "${targets[@]}"; do
-  echo "fuzz: $target for $seconds s"
-  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
-    -print_final_stats=1 -artifact_prefix="$build/$target-" "$corpus/$target" >"$build/$target.log" 2>&1 || failed=1
-  grep -E '^#[0-9]+.* cov: |ERROR|SUMMARY|Test unit written' "$build/$target.log" | tail -n 4
+for target in "$@"; do
+  while (($(jobs -rp | wc -l) >= jobs)); do wait -n || failed=1; done
+  fuzz "$target" &
 done
-echo "fuzz: python_reader for $seconds s"
-python3 "$tests/fuzz/python_reader.py" "$tests/../python" "$seconds" "$build/python_reader.db" \
-  "$corpus/database_reader" 2>&1 | tee "$build/python_reader.log" | tail -n 4 || failed=1
+for job in $(jobs -p); do wait "$job" || failed=1; done
 exit $failed

@@ -13,7 +13,8 @@ import harness
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import mpi_table  # noqa: E402
 
-SYMBOLS = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "symbols"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SYMBOLS = ROOT / "packaging" / "symbols"
 SECTION = {"__start_culprit_real_call", "__stop_culprit_real_call"}  # bounds that the linker defines
 PROGRAM = """#include <culprit.h>
 int main(void) {
@@ -33,6 +34,11 @@ add_executable(in_cxx program.cpp)
 foreach(program in_c in_cxx)
   target_link_libraries(${program} PRIVATE Culprit::culprit)
 endforeach()
+"""
+MPIS = """cmake_minimum_required(VERSION 3.25)
+project(mpis CXX)
+include(%s/find_mpi.cmake)
+message(STATUS "found: ${CULPRIT_MPIS}.")
 """
 FORTRAN = """program p
 use culprit
@@ -100,6 +106,37 @@ class Packaging(harness.Workspace):
         """
         found = harness.run(["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}).stdout.split()
         self.assertEqual(found, [str(self.prefix / "bin" / "viewer-cli"), str(self.prefix / "share" / "pkgconfig")])
+
+    def found_mpis(self, *options):
+        """What a build finds where no program of the system is seen, so that Debian's names of the wrappers are not either."""
+        source, build = self.here / "mpis", self.here / "mpis-build"
+        source.mkdir(exist_ok=True)
+        (source / "CMakeLists.txt").write_text(MPIS % ROOT)
+        blind = ["-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF", "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF"]
+        tools = [f"-DCMAKE_CXX_COMPILER={shutil.which('c++')}", f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}"]
+        said = harness.run(["cmake", "-G", "Ninja", "-S", source, "-B", build, *blind, *tools, *options])
+        return said.stdout.partition("found: ")[2].partition(".")[0], said.stdout + said.stderr
+
+    def test_mpi_under_a_plain_name(self):
+        """As in Fedora and in prefixes of one's own: mpicc is the one MPI there, and not the other."""
+        for mpi in ("openmpi", "mpich"):
+            with self.subTest(mpi):
+                directory = self.here / mpi
+                directory.mkdir()
+                # Open MPI's wrapper looks by its own name for what it is to do.
+                (directory / "mpicc").write_text(f'#!/bin/sh\nexec {shutil.which(f"mpicc.{mpi}")} "$@"\n')
+                (directory / "mpicc").chmod(0o755)
+                found, said = self.found_mpis(f"-DCMAKE_PROGRAM_PATH={directory}", "--fresh")
+                self.assertEqual(found, mpi, said)
+                self.assertIn("is of another MPI", said)
+        # What is said then is what helps, in the same build.
+        found, said = self.found_mpis(f"-DCULPRIT_MPICC_OPENMPI={self.here / 'openmpi' / 'mpicc'}")
+        self.assertEqual(found, "openmpi;mpich", said)
+
+    def test_no_mpi(self):
+        found, said = self.found_mpis()
+        self.assertEqual(found, "")
+        self.assertIn("No MPI was found", said)
 
     def test_symbols_of_the_runtime(self):
         listed = set((SYMBOLS / "libculprit-runtime.txt").read_text().split())

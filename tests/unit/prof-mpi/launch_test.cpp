@@ -15,7 +15,7 @@ namespace {
 /// What is detected where of all launchers' variables only these are set.
 Launch with(const std::map<std::string, std::string>& variables) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
-                           "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}) {
+                           "PMI_SIZE", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
@@ -40,6 +40,11 @@ TEST_CASE("each launcher is known by what it sets", "[launch]") {
   const Launch pmix = with({{"PMIX_RANK", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}});
   CHECK((pmix.launched && pmix.rank == 5 && pmix.size == 8));
   CHECK(pmix.implementations.front() == "openmpi");
+
+  const Launch pals = with({{"PALS_RANKID", "2"}, {"PMI_SIZE", "4"}});
+  CHECK((pals.launched && pals.rank == 2 && pals.size == 4));
+  CHECK(pals.implementations.front() == "mpich");
+  CHECK(with({{"PALS_RANKID", "0"}}).launched);
 }
 
 TEST_CASE("copies that a batch system starts without MPI are noticed, its script is not", "[launch]") {
