@@ -1,3 +1,9 @@
+// Merges a measurement into a database, collectively over all ranks of the analysis (docs/algorithms.md 16).
+// First pass: which processes and which contexts are there, and the structure of the sampled code. Then the
+// time lines are analysed, since what they show becomes values of threads. Second pass: values, per thread
+// into the database's tiles and summed over the threads of each role. Rank 0 diagnoses and writes the rest.
+// If a file is lost meanwhile, all ranks begin again without it, since the means of the other threads depend
+// on it. The bytes do not depend on the number of ranks. Costs per phase: docs/scaling.md.
 #include "merge/merge.hpp"
 
 #include "cct/message.hpp"

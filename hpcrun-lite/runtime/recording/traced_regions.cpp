@@ -1,3 +1,8 @@
+// Writes regions on the time line of a process's main thread, once it has called MPI (docs/algorithms.md 9):
+// those that the program marks, and the outermost parallel regions of OpenMP. Each is one record of begin,
+// end and call path, written when the region ends. Regions below 20 µs have none, since a record costs some
+// tenths of a microsecond; the measurement states once that they are missing. Nothing is recorded while
+// sampling is stopped, nor from within an MPI call or the runtime itself.
 #include "runtime/recording/traced_regions.hpp"
 
 #include "runtime/api.hpp"

@@ -1,3 +1,8 @@
+// Finds files that must not count beside another, among processes in canonical order (docs/algorithms.md 16):
+// copies of one measurement, and processes that claim the same rank of a run at the same time. A process that
+// a rank forks, or becomes by exec, may claim its rank. Cost: one comparison with the last process and one
+// with the rank's last owner. A file that is lost after its contents were used ends the merge on all ranks of
+// the analysis; merge.cpp begins again without it.
 #include "merge/input/lost_files.hpp"
 
 #include "cct/message.hpp"
@@ -32,10 +37,6 @@ std::vector<LostFile> share_lost(exchange::Communicator& comm, const std::vector
 void give_up_lost(exchange::Communicator& comm, const std::vector<LostFile>& lost) {
   if (comm.all_max(lost.size()) != 0) throw FilesLost(share_lost(comm, lost));
 }
-
-// Finds files that must not count beside another, among processes in canonical order: copies of one
-// measurement, and processes that claim the same rank of a run at the same time. What a rank forks, and what
-// it becomes by exec, may claim it. One comparison with the last process and the rank's last owner each.
 
 void Duplicates::leave_out(const ProcessSummary& process, const std::string& why) {
   found_.push_back({.path = process.path, .why = process.path + ": " + why});

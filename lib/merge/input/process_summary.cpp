@@ -1,3 +1,8 @@
+// Summarizes processes: the part of a measurement that merging keeps after the first pass (docs/algorithms.md
+// 16). Processes of one launch share what they have in common; most compare equal to the one before. The
+// canonical order is that of the database's locations: ranks by rank, then the other processes by host and
+// pid; of copies the one that ended last comes first, so that the others are left out. The run that is merged
+// is the one to which most ranks belong.
 #include "merge/input/process_summary.hpp"
 
 #include "measurement/trace.hpp"

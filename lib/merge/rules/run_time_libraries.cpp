@@ -1,3 +1,7 @@
+// Recognizes run-time libraries of programming languages by the names of their files (docs/algorithms.md 5.2,
+// 5.4): those of C, C++, Fortran, OpenMP and Python, the dynamic linker, the vdso. The noise-aware test of
+// balance leaves their code out, and suspects are named outside of it, since the user's code around it causes
+// what happens there. Libraries that a user chooses (BLAS, MPI) are not in the list.
 #include "merge/rules/run_time_libraries.hpp"
 
 #include "merge/rules/idle_rules.hpp"

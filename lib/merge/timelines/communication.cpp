@@ -1,3 +1,8 @@
+// Adds up what MPI calls moved, as a database holds it (docs/algorithms.md 7, Traffic): calls by the scope at
+// which they are shown, and bytes by communicator, sender and receiver. The size of the latter is bounded:
+// beyond 64 communicators those with the fewest bytes become one; beyond 2^18 rows neighbouring ranks share a
+// row, twice as many at each step until the rows fit. Sums are integers, so that their order does not matter.
+// Cost: on rank 0, one pass over the pairs for each step.
 #include "merge/timelines/communication.hpp"
 
 #include "exchange/message_exchange.hpp"

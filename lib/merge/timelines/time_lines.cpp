@@ -1,3 +1,9 @@
+// Opens the traces of a rank's processes and gives their records the run's terms while they are read: nodes
+// become contexts of the united tree, events get their numbers in the run, regions the scope that they stand
+// for, and times are brought to one clock (docs/algorithms.md 11). A sample of a wait for threads is divided,
+// and charged to what other threads of its process did meanwhile (12.1). A trace that breaks off is used up
+// to the damage. Cost: a table look-up per record; before that, the trees of the measurement are read once
+// more.
 #include "merge/timelines/time_lines.hpp"
 
 #include "cct/tree_union.hpp"

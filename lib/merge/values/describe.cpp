@@ -1,3 +1,8 @@
+// Describes a run, beside its values, from the processes' summaries: how it was started, which ranks ran
+// which program and which are missing, metrics, modules, and what makes the results incomplete. The run's
+// length is taken from the times of day at which processes began, each lengthened by the process's own
+// monotonic clock, since monotonic clocks of different hosts do not compare. Cost: some passes over the
+// summaries, on rank 0.
 #include "merge/values/describe.hpp"
 
 #include "measurement/limits.hpp"

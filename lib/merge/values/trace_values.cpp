@@ -1,3 +1,8 @@
+// Makes metrics of what the time lines show at each context and thread (docs/algorithms.md 7, 8): waits by
+// pattern, direct and indirect waiting, delay costs, the critical path, calls and bytes. They are summed and
+// shown as sampled metrics are. Each value goes to the rank of the analysis that accumulates its thread. All
+// ranks get the metrics and contexts that occur anywhere, and so the same columns. Cost: a sort of the values
+// before and after one all-to-all exchange.
 #include "merge/values/trace_values.hpp"
 
 #include "exchange/message_exchange.hpp"
