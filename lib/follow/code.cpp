@@ -1,3 +1,7 @@
+// Attributes addresses of running processes to procedures, inlined procedures and lines (docs/algorithms.md
+// 15). Addresses are gathered first, then looked up by module, each once for all processes, with the
+// structure cache and without loops. What a procedure means for time (MPI, a wait, set-up, input and output)
+// follows from its name by the rules of the merge (5.1).
 #include "follow/code.hpp"
 
 #include "measurement/python_function.hpp"

@@ -1,3 +1,8 @@
+// The call paths of all threads of a running job, united by procedure, with their time in the run and in the
+// last interval. Below an MPI call nothing is a node; there only code that moves data, or is the program's
+// own (a reduction's operator), counts, as it is no waiting. Each context also has a spot for sentences: the
+// innermost procedure and line of the program, and the call in which it waits, reads or writes from there.
+// Inclusive times are formed in one pass over the nodes, children before parents.
 #include "follow/live_tree.hpp"
 
 #include <algorithm>

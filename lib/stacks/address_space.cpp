@@ -1,3 +1,8 @@
+// Reads the memory of another process: /proc/PID/maps and mem, and the ELF headers in memory, since the files
+// may be gone or replaced. Memory of files counts as unchanged since the process was stopped; pages that
+// nobody may write are read once and kept. Stack and heap have changed since then, and are refused
+// (lasting_word). Devices are never read, since reading them may have effects. Of a file that was deleted the
+// kernel's copy is used, else what now has its name, if the build-id is known.
 #include "stacks/address_space.hpp"
 
 #include "print/text.hpp"

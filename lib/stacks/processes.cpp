@@ -1,3 +1,7 @@
+// Reads what /proc says of processes: stat, status, maps, environment. A process's rank is what its launcher
+// set in the environment (measurement/launch_variables.hpp); Slurm's number of the task comes last, since
+// within a batch script the launcher itself has it. Answers are empty for processes that are gone: that is no
+// error.
 #include "stacks/processes.hpp"
 
 #include "measurement/launch_variables.hpp"

@@ -1,3 +1,7 @@
+// Unites the call paths of all looks into a prefix tree: who was in each function, and in how many looks. Of
+// a path, the frames that lead to the program's code are left out, and those inside of the first function of
+// MPI or the system that this calls. Functions that most threads are in come first. Cost: for each frame a
+// comparison with the siblings there.
 #include "stacks/tree.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Finds compressed sections that would fill memory if libdw uncompressed them: beyond 64 MiB and 32 times
+// their size in the file. The headers of sections that are compressed by themselves state their size;
+// .gnu_debugdata, which is compressed as a whole, is uncompressed up to that limit to find out, and may hold
+// compressed sections in turn.
 #include "structure/compression.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Rows of DWARF line tables (DWARF 5, section 6.2; docs/algorithms.md 15), of the ranges that are asked for
+// alone. A row covers the addresses up to the next one. One of line 0, which compilers write where they
+// cannot say, inherits the line before it. Cost: one pass over the tables of the units that are read, a sort,
+// and a binary search per address.
 #include "structure/line_table.hpp"
 
 #include <algorithm>

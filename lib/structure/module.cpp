@@ -1,3 +1,8 @@
+// Opens an ELF file with its debug files by libdwfl (docs/algorithms.md 15), and keeps libdw from files that
+// would harm: names that debug information states may lead to FIFOs and devices, whose opening waits, and
+// compressed sections may grow without bounds (compression.hpp). So each place in which libdwfl would look is
+// judged first; files that are not read are noted. Size and time of all files that were used are kept for the
+// cache, so that a debug file which is installed later makes its entry invalid.
 #include "structure/module.hpp"
 
 #include "files/at_death.hpp"

@@ -1,3 +1,7 @@
+// Finds which function a stub of the procedure linkage table calls (System V ABI for x86-64, chapter 5;
+// docs/algorithms.md 15). A stub jumps through a slot, whose relocation names the symbol; a lazy stub may
+// push the relocation's index instead. So stubs are decoded up to their jump. Cost: one pass over the
+// relocations, and some instructions for each address that is asked for.
 #include "structure/plt.hpp"
 
 #include "structure/aarch64_code.hpp"

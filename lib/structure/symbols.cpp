@@ -1,3 +1,8 @@
+// Function symbols of a module, one for each address (docs/algorithms.md 15). Of several names the best
+// stays: one with a type, then MPI_X rather than PMPI_X, then without leading underscores, then global before
+// weak before local, then the shortest. An address belongs to the innermost symbol whose size covers it; the
+// search goes back no further than the highest end of all symbols before reaches. Cost: a sort, then a binary
+// search per address.
 #include "structure/symbols.hpp"
 
 #include <algorithm>

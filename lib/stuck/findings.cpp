@@ -1,3 +1,7 @@
+// Applies the rules to a situation, those first whose problems explain most (docs/job-hangs.md), and makes
+// the first problem the verdict. If a rank aborted, or left without MPI_Finalize, the launcher killed the
+// others: then only deadlocks and mismatches are looked for. Where threads hold each other, ranks that do not
+// move are not reported, since that is why they do not.
 #include "stuck/findings.hpp"
 
 #include "stuck/situation.hpp"

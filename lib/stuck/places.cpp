@@ -1,3 +1,6 @@
+// Attributes call paths of several processes together (docs/algorithms.md 15): addresses are gathered first,
+// so that each module is opened once, and read without its loops. Paths end at the first function of MPI
+// unless whole ones are asked for: who waits for whom does not depend on what lies inside.
 #include "stuck/places.hpp"
 
 #include "print/text.hpp"

@@ -1,3 +1,8 @@
+// Finds who can still act in a job (docs/job-hangs.md). A thread stands in a call if both looks find it in
+// that call, and, of a poll loop, if it has polled again between them. A rank is blocked if all its threads
+// stand in calls that only blocked or ended ranks could end. Found from the ranks that run: each is taken off
+// the calls that need it; a call that needs nobody any more sets its rank free, until none is added. Where
+// one partner suffices, the first frees the call. Cost: linear in pairs of a call and a rank that it needs.
 #include "stuck/situation.hpp"
 
 #include <algorithm>

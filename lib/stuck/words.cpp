@@ -1,3 +1,5 @@
+// Spells what the rules found: times, ranks, messages, places. A thread's place is the innermost frame of the
+// program, outside of MPI and the C library: that is the line which its user can change.
 #include "stuck/words.hpp"
 
 #include <cmath>

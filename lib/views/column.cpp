@@ -1,3 +1,7 @@
+// Reads metrics as users write them, `EVENT:STAT (I|E)`, and forms a column's figure from the accumulators of
+// each role (docs/algorithms.md 2). Sums and numbers of observers add up over roles. Other statistics are
+// those of one role, by default of the ranks' main threads, since threads of several roles do different work.
+// The minimum of idleness is over all threads, observers or not.
 #include "views/column.hpp"
 
 #include "spelling/closest.hpp"

@@ -1,3 +1,7 @@
+// A comparison of two runs as a view (docs/algorithms.md 17). Its scopes are numbered in pre-order, so that a
+// subtree is an interval of numbers. A node's weight is the largest of its own and those below it, so that
+// what leads to a change is in sight. Changes inside of waits may be left out of the weights: there, time
+// moves between the levels of a library. Cost: linear in scopes.
 #include "views/compared.hpp"
 
 #include <algorithm>

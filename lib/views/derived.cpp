@@ -1,3 +1,8 @@
+// Metrics that users define by formulas over others, evaluated by muParser. A `$METRIC` becomes a variable;
+// the longest known name is meant, since names may hold signs of operators. A node's figure is the formula of
+// its operands' figures, which are aggregated first: a ratio of sums, no sum of ratios. It exists only where
+// all operands do and the result is finite. Definitions may come with a database from anybody, so their
+// number and length are bounded.
 #include "views/derived.hpp"
 
 #include <algorithm>

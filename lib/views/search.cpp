@@ -1,3 +1,7 @@
+// Finds nodes by a regular expression (RE2) without expanding the view: goes through its numbered nodes, some
+// at a time, so that the browser stays responsive. Labels are matched once for all nodes that are alike, and
+// those of call sites once for each file and line. Cost: one array look-up per node, and a match per
+// different label.
 #include "views/search.hpp"
 
 #include "views/frame.hpp"

@@ -1,3 +1,7 @@
+// Decides which rows of a view a command shows, and in which order: depth first, siblings with the largest
+// figure first. Branches are left out that have too small a share, lie too deep, or lead through no row that
+// the focus (RE2) matches; they are counted by reason. Nothing is expanded below the limit of depth. Cost:
+// the rows that are opened.
 #include "views/shown.hpp"
 
 #include "views/folding.hpp"

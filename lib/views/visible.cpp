@@ -1,3 +1,8 @@
+// Decides which nodes of a view are passed over, and forms the figures of rows that stand for several nodes
+// (views/folding.cpp). Inclusive figures of such rows are the sums of their outermost nodes, less those of
+// calls that enter the procedure around a loop anew; exclusive ones are the sums of their own nodes, of blame
+// of all their parts. Only sums and means add up, so such rows have no other statistic (docs/algorithms.md
+// 4).
 #include "views/visible.hpp"
 
 #include "views/derived.hpp"
