@@ -1,3 +1,8 @@
+// Makes the tables without which readers would walk over all contexts (docs/formats.md, "Look-up tables"):
+// the instances of flat scopes and of procedures, by a counting sort; flags of flat scopes, merged from the
+// innermost outwards; start-up code; and blame of flat scopes, of which inclusive blame counts once for each
+// scope that holds the context, however often it recurs (docs/algorithms.md 4, 5.3). Cost: linear in
+// contexts; of blame, rows times their depth.
 #include "database/lookup_tables.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Tables of accumulators (docs/formats.md, "Summary tables"): a column for each number, as many bytes wide as
+// its largest value; a scope's exclusive row only where it differs from nothing and from the inclusive one. A
+// scope is searched backwards from the place where it would be if no scope before it were left out, in steps
+// that double, then by halves: most are near there.
 #include "database/summary_table.hpp"
 
 #include "database/encoding.hpp"

@@ -1,3 +1,8 @@
+// Encodes the values of some locations twice, by location and by context (docs/formats.md, "Tiles"). They are
+// exclusive; where adding up the lists below a context would cost kMaxCost times what reading one list costs,
+// its inclusive values are stored, too: decided from the leaves up, where what is stored below counts as one
+// list. So any context's values cost a reader a bounded factor, and few are there twice. How many locations a
+// tile has depends on the run alone, not on who writes it.
 #include "database/tile.hpp"
 
 #include "database/format.hpp"

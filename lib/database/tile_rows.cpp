@@ -1,3 +1,6 @@
+// Brings the values of a tile from the order of locations into that of contexts: a counting sort by context
+// gives each row its place, then each metric's column is gathered. Columns of metrics that no location has
+// are not read. Cost: linear in contexts and values.
 #include "database/tile_rows.hpp"
 
 #include <algorithm>

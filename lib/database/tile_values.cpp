@@ -1,3 +1,7 @@
+// Looks up values per thread in a database's tiles (docs/formats.md, "Tiles"). For subtrees, the fewest lists
+// are read that hold their values: inclusive ones where all that they hold is asked for, exclusive ones
+// elsewhere. Entries are found by binary search, and bytes are verified when they are read. Cost of a
+// subtree: in each tile, at most some kMaxCost times as many values as it has locations.
 #include "database/tile_values.hpp"
 
 #include "database/encoding.hpp"

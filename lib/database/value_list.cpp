@@ -1,3 +1,7 @@
+// Encodes rows of values that are sparse (docs/formats.md, "Value lists"). Indices: all, a bitmap or gaps,
+// packed or not, whichever is shortest. Of a column it is tried first whether it is zero, equals an earlier
+// one, or is the difference of two, as metrics often are; then whether its differences to the first are
+// smaller. A trial ends at the first value that differs. A reader forms a column when it is asked for.
 #include "database/value_list.hpp"
 
 #include "database/packed.hpp"

@@ -1,3 +1,7 @@
+// Writes a database with all ranks at once. A prefix sum over the sizes of their tiles gives each rank its
+// place in the file, so that ranks write without regard to each other, and the bytes do not depend on who
+// writes. Rank 0 writes everything else. Until it is complete, the file has another name and is its owner's
+// alone. If anything fails on one rank, all ranks throw: none waits for one that gave up.
 #include "database/writer.hpp"
 
 #include "database/consistency.hpp"

@@ -1,3 +1,7 @@
+// Ranks of the analysis as threads of one process. Messages wait in the receiver's box, by source and tag,
+// behind one lock: ranks compute far longer than they exchange. If a rank throws, the others' operations
+// throw, too, and its exception is the one that the caller gets. To receive from a rank that has ended
+// without sending is an error, since it would wait for ever.
 #include "exchange/threads.hpp"
 
 #include "exchange/message_communicator.hpp"

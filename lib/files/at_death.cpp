@@ -1,3 +1,7 @@
+// Puts things right when a signal, or an exception that nothing catches, ends a tool: the terminal is given
+// back and unfinished files are removed, by async-signal-safe calls alone, on a stack of its own. A fault has
+// a reason if a mapped file was changed by somebody else, or memory is exhausted; then one line says so. Else
+// the signal is raised again with its default action, so that exit status and core are those of the fault.
 #include "files/at_death.hpp"
 
 #include "files/watched_mapping.hpp"

@@ -1,3 +1,8 @@
+// Decides who may read a result: those who may read all files that went into it, and search their
+// directories, by the bits of permission. A file that not everybody may read takes others' rights away; the
+// group keeps its rights only if all such files are of the result's group and let it read. Files that an
+// input names are opened directory by directory, without following links once the path is resolved, so that
+// the file that was judged is the one that is read.
 #include "files/readership.hpp"
 
 #include "files/named_file.hpp"

@@ -1,3 +1,7 @@
+// Grows the file under the live arenas by blocks. Each is reserved on disk before it is mapped, since a store
+// into a page without space would end the program (SIGBUS). In a large file, which has many threads, space is
+// reserved ahead: a reservation for each block would take a tenth of a thread's start. The file may get
+// another name while a thread opens it; both names are tried, and the inode is compared.
 #include "measurement/block_file.hpp"
 
 #include "measurement/file_space.hpp"

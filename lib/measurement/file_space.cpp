@@ -1,3 +1,6 @@
+// Reserves disk space by fallocate, or by writing zeros where the file system has none. The kind of file
+// system (statfs) decides whether stores into mapped pages are safe: not where a rewritten page needs new
+// space, nor where pages travel to a server.
 #include "measurement/file_space.hpp"
 
 #include "measurement/write_signals.hpp"

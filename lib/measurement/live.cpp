@@ -1,3 +1,9 @@
+// The live measurement of a process (docs/formats.md): header, modules, one tree per thread and the published
+// calls, in blocks that are mapped shared, so that the kernel keeps what was stored however the process dies.
+// The header's magic comes last: without it the file is no measurement yet. A new thread takes over the tree
+// of an ended one with the same start routine once there are enough of these, so that memory is bounded by
+// the threads that live at one time. Where shared mappings are not safe, blocks are copied into the file
+// instead, at the cost of a twentieth of a processor at most.
 #include "measurement/live.hpp"
 
 #include "measurement/file_space.hpp"

@@ -1,3 +1,6 @@
+// A process's trace: the streams of its threads (trace_stream.cpp), and the stream of definitions and clocks.
+// The length of such a record stands before it and nothing may be allocated, so that each is gone through
+// twice: first to count its bytes. A definition goes into the file at once, before any record that names it.
 #include "measurement/live_trace.hpp"
 
 #include "bytes/varint.hpp"

@@ -1,3 +1,7 @@
+// The load modules of a process, which handlers of any number of threads add without locks. A record is
+// written where nobody looks, then a compare-and-swap puts it into the first free slot; a hash table of
+// slots, with open addressing, spares going through all of them. If two threads add a module at once, one
+// finds it in the slots, and its own record stays unused.
 #include "measurement/module_table.hpp"
 
 #include "measurement/record_checksums.hpp"

@@ -1,3 +1,7 @@
+// Reads measurement files one after the other, live and sealed ones, by their first bytes. Files that are
+// announced are opened ahead and the system is asked to fetch their beginnings, since storage answers many
+// requests at once sooner than one after the other. The descriptors for that are bounded, and given up if
+// opening a file needs them.
 #include "measurement/decoder.hpp"
 #include "measurement/limits.hpp"
 #include "measurement/live_layout.hpp"

@@ -1,3 +1,7 @@
+// Reads the outline of a process's trace (docs/formats.md): the blocks of each thread by the index, or, where
+// the process was killed or runs still, by the headers of all slots; and the process's definitions. Records
+// are read later, block by block (trace_records.cpp). Of a block to which the process has added since then,
+// the part that the outline has is read. Bounds keep a few damaged bytes from claiming much memory.
 #include "measurement/checksum.hpp"
 #include "measurement/decoder.hpp"
 #include "measurement/live_trace.hpp"

@@ -1,3 +1,9 @@
+// Writes the compact sealed form of a measurement from its live arenas (docs/formats.md), without malloc: a
+// scratch mapping holds the traversal. Trees are written in pre-order; a node's children are gathered from
+// their search tree breadth first, in place on the stack, and sorted. Nodes that other threads add meanwhile
+// are newer than the view of the tree that was taken first, and left out. A call in progress is charged up to
+// the end. The file is written under another name and renamed over the live one, so that a reader finds
+// either. Cost: a sort of each node's children, and the bytes written.
 #include "measurement/file_space.hpp"
 #include "measurement/header_sum.hpp"
 #include "measurement/live.hpp"
@@ -12,7 +18,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-// From the live arenas to the compact sealed form, without malloc: a scratch mapping holds the traversal.
 namespace culprit::measurement {
 
 using layout::Header;

@@ -1,3 +1,7 @@
+// Writes blocks of streams into slots of a trace's file, which threads claim by counting up. Of a block first
+// the new data are written, then its header with the checksums, so that a reader finds what the header says
+// at any moment. A thread waits a second at most for another one that is writing: a slow file system costs
+// records, not the program's time.
 #include "measurement/trace_file.hpp"
 
 #include "measurement/checksum.hpp"

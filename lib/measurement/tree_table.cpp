@@ -1,3 +1,7 @@
+// The trees of a measurement's threads by number, in parts that are mapped when they are needed; nothing ever
+// moves. Trees of ended threads with the same start routine are taken over in turn, so that new threads are
+// spread over all of them. For threads without a free descriptor, with which the file could grow, the flusher
+// thread makes some spare trees.
 #include "measurement/tree_table.hpp"
 
 #include "measurement/raw_memory.hpp"

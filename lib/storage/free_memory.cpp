@@ -1,3 +1,6 @@
+// Finds how much memory the process can still get: what the kernel calls available, and for its control group
+// and each one around that, the limit less what is used. Pages of files that nobody used lately count as free
+// there, as the kernel would give them up first.
 #include "storage/free_memory.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reads the encoded pointers of .eh_frame and .eh_frame_hdr (DW_EH_PE_*; Linux Standard Base, DWARF
+// extensions; docs/algorithms.md 14). What an indirect one refers to is read only within the module.
 #include "unwind/byte_cursor.hpp"
 
 namespace culprit::unwind {
