@@ -1,3 +1,6 @@
+// Decides whether a program can be measured, and which MPI it uses. Scripts are followed to their
+// interpreter, as the kernel does. The MPI is the one among the libraries that the program names, else among
+// those that its own loader would load, else that of the launcher that started us.
 #include "launcher/program.hpp"
 
 #include "files/named_file.hpp"

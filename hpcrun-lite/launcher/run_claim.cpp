@@ -1,3 +1,9 @@
+// Agrees on the measurement directory with the other ranks without talking to them. All derive the run's id
+// from the job (runtime/process/job_key.hpp). The rank that makes the run marker, exclusively, has claimed
+// the directory; the others read it and compare the id. Files that another host made may appear late, so each
+// step is repeated, up to half a minute. Without -o the directory is named after the program of the rank that
+// came first, under a lock that is itself a directory. Each rank then sets a byte of its own in a file, which
+// shows all of them whether all ranks are measured.
 #include "launcher/run_claim.hpp"
 
 #include "launcher/failure.hpp"

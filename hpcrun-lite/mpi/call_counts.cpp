@@ -1,3 +1,7 @@
+// Counts messages by receiver in a table of the thread, without a trace. It has open addressing and few
+// probes; an entry is handed over when it has counted enough, and may be given to another partner once a
+// communicator was freed, since its handle may then be another's. A communicator is identified by its size
+// and its first and last member.
 #include "mpi/call_counts.hpp"
 
 #include "mpi/members.hpp"

@@ -1,3 +1,8 @@
+// Names communicators, windows, groups and files in the time line, without communication (contexts.hpp says
+// how). One whose making was not seen is defined at its first use, by a hash of its members. The communicator
+// and the window that a thread used last are remembered until any is freed. Members are recorded by the first
+// of them alone where all ranks are recorded. Cost: a comparison per call, a look-up in a table of handles
+// where the communicator changes.
 #include "mpi/contexts.hpp"
 
 #include "mpi/handle_table.hpp"

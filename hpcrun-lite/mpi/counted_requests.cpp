@@ -1,3 +1,7 @@
+// Counts what calls move by requests where there is no trace (counted_requests.hpp). Receives and persistent
+// operations lie in tables by handle, numbered as they began: a call that completes a request takes only one
+// that began before the call did, since the library may have given the handle to a new request of another
+// thread already. A receive counts as many bytes as its status says, but no more than it had room for.
 #include "mpi/counted_requests.hpp"
 
 #include "mpi/handle_table.hpp"

@@ -1,3 +1,7 @@
+// Keeps the operations of a traced process by their request handles, from beginning to completion
+// (open_requests.hpp). Operations are numbered as they begin; a completing call takes only those that had
+// begun at its enter. Handles that stand for several complete requests are remembered: an operation that gets
+// such a handle, and is complete, is not kept at all.
 #include "mpi/open_requests.hpp"
 
 #include "mpi/contexts.hpp"

@@ -1,3 +1,7 @@
+// Publishes the process's communicators, windows and files in a table that others may read at any moment. An
+// entry is claimed by a compare-and-swap, filled, and gets its handle last. Ids are formed of the parent's
+// id, how many were made of it before, and, of communicators, the first members, which all members know; of
+// those that their members alone make, of sizes, tag and first members.
 #include "mpi/published_contexts.hpp"
 
 #include "mpi/handle_table.hpp"

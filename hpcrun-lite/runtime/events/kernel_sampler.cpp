@@ -1,3 +1,7 @@
+// Samples a software event of the kernel by two descriptors: one sends a single signal and then falls silent,
+// the other only counts (perf_event_open(2)). Both are moved to numbers that the program does not count on,
+// and the kernel's id of an event is compared before most uses, since programs close descriptors that they do
+// not know, and get the same numbers again.
 #include "runtime/events/kernel_sampler.hpp"
 
 #include "runtime/system/system_calls.hpp"

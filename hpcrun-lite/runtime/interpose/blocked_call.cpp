@@ -1,3 +1,7 @@
+// Keeps the sampling signal away from calls that it would break off or cut short (signal(7)), and has the
+// wait charged as a whole when the call ends (docs/algorithms.md 13). A wait that may last a quarter of a
+// second or more is published before, for the case that the process dies in it. Calls that a longjmp left are
+// recognized by their address: calls deeper on the stack than the present one are gone.
 #include "runtime/interpose/blocked_call.hpp"
 
 #include "runtime/recording/call_path.hpp"

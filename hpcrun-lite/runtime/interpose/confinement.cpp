@@ -1,3 +1,6 @@
+// Interposes the calls by which a program restricts itself. Before it installs a filter of system calls
+// (seccomp), which might end it at a call of the runtime's, sampling ends and the measurement is sealed.
+// While it enters a namespace that only a process of one thread may enter, the flusher thread is dismissed.
 #include "runtime/interpose/confinement.hpp"
 
 #include "runtime/life/process_life.hpp"

@@ -1,3 +1,7 @@
+// Begin and end of a process's measurement, and its forks. The constructor sets everything up before it
+// unblocks the signal. At the end recording stops in all threads before what they hold back is added, and the
+// file is sealed last. A forked child forgets all that belongs to its parent (file, timers, counters, flusher
+// thread) and begins with a file of its own.
 #include "runtime/life/process_life.hpp"
 
 #include "measurement/file_space.hpp"

@@ -1,3 +1,7 @@
+// A table of the loaded modules for C libraries without _dl_find_object (map_snapshot.hpp). Modules that were
+// mapped at the start are never unloaded, and stay. For later modules two tables take turns, so that a reader
+// may still be in the older one; a table counts only if nothing was unloaded since it was read, which
+// dlclose, interposed, counts.
 #include "runtime/modules/map_snapshot.hpp"
 
 #include "runtime/process/identity.hpp"

@@ -1,3 +1,6 @@
+// Finds the load module of an address in the signal handler, without locks: by _dl_find_object of glibc 2.35
+// and later, else in a snapshot of the mappings (map_snapshot.cpp). The build-id is read through the ELF
+// header in memory. The MPI library is recognized by its name, our own libraries by their addresses.
 #include "runtime/modules/modules.hpp"
 
 #include "runtime/modules/map_snapshot.hpp"

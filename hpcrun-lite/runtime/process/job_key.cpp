@@ -1,3 +1,7 @@
+// Derives a key of the MPI run from what its launcher left to all ranks alike, and to no other run: Open
+// MPI's random key and job, PMIx's name space, Slurm's job and step, the id that PALS or Flux gave; or the
+// port of Hydra's mpiexec, with the start of its proxy where all ranks are on one host. The key is two sums
+// of FNV-1a's form over these texts.
 #include "runtime/process/job_key.hpp"
 
 #include "measurement/launch_variables.hpp"

@@ -1,3 +1,6 @@
+// Finds how many processors the process has, for the brake (docs/algorithms.md 13): those of its mask;
+// divided by the ranks that the launcher started on the host, where these have to share; and no more than its
+// control group, or any around it, may use (versions 1 and 2).
 #include "runtime/process/processors.hpp"
 
 #include "measurement/limits.hpp"

@@ -1,3 +1,7 @@
+// Decides by its name whether a program is measured: those that start others (shells, launchers, ssh) are
+// not. If a rank was started without the MPI wrappers, by an mpirun in a measured script, it executes its
+// program again with them preloaded, before anything is set up: only a library that is loaded at the start
+// stands before the program's MPI.
 #include "runtime/process/wanted.hpp"
 
 #include "measurement/launch_variables.hpp"

@@ -1,3 +1,7 @@
+// Publishes the locks that threads wait for, beside the calls that the MPI wrappers publish, in a block of
+// the measurement. A place is claimed by its thread; while it is written, its number of changes is odd, so
+// that a reader notices (a sequence lock). The flusher thread reads who owns a lock, through the kernel,
+// since the lock's memory may be gone.
 #include "runtime/recording/published_calls.hpp"
 
 #include "runtime/state/own_memory.hpp"

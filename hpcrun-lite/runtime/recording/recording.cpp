@@ -1,3 +1,7 @@
+// The measurement's file in the process: created by the first sample that needs it, in the handler. If the
+// program has no descriptor left, or a network file system fails, the flusher thread tries again. The file is
+// renamed when the process has its rank, and discarded if the rank is not wanted. The cost of recording MPI
+// calls is timed for some calls, and compared with the samples that fall into it; the larger one counts.
 #include "runtime/recording/recording.hpp"
 
 #include "measurement/file_space.hpp"

@@ -1,3 +1,6 @@
+// The names of regions, once each: an array that only grows, and a hash table of numbers into it with open
+// addressing. A name is complete before a compare-and-swap lets others find it. If two threads add one name
+// at once, one of the two entries stays unused. Names that find no room share a single one.
 #include "runtime/recording/region_names.hpp"
 
 #include "runtime/state/process.hpp"

@@ -1,3 +1,7 @@
+// Charges what the handler's ticks do not cover (docs/algorithms.md 13): events besides REALTIME, calls in
+// which the signal was held back, parked waits, and the CPU time that late samples left. A value that cannot
+// be recorded at the moment is carried to the next sample. If sampling was slowed, only every 2^n-th sample
+// of such an event is recorded, with the values of all.
 #include "runtime/sampling/charge.hpp"
 
 #include "runtime/recording/call_path.hpp"

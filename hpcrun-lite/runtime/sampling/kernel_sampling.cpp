@@ -1,3 +1,7 @@
+// The kernel's software events as sources of samples. Context switches that our own signals bring about are
+// left out: a signal wakes a thread that waits in a system call, which the kernel then starts over, and the
+// thread leaves its processor once more. The event's next signal comes one switch later in that case, since
+// it would start the call over for ever.
 #include "runtime/sampling/kernel_sampling.hpp"
 
 #include "runtime/recording/refusals.hpp"

@@ -1,3 +1,6 @@
+// PAPI's events as sources of samples. PAPI locks and allocates: one thread at a time is inside it, with all
+// signals blocked, and only its own handler is entered from a signal, within ours and on our stack.
+// Descriptors that PAPI opened are found by comparing /proc before and after, so that exec closes them.
 #include "runtime/sampling/papi_sampling.hpp"
 
 #include "runtime/events/papi_event_set.hpp"

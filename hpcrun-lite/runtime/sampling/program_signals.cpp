@@ -1,3 +1,7 @@
+// Handles a sampling signal that no event of ours sent as the program asked for: by its handler, by default,
+// or not at all. If the program believes the signal blocked, that is made true and the signal sent again, so
+// that it stays pending. Where counters send signals, SIGIO's default action is replaced, by which the kernel
+// reports a full queue and which would end the program.
 #include "runtime/sampling/program_signals.hpp"
 
 #include "runtime/recording/refusals.hpp"

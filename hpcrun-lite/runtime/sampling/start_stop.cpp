@@ -1,3 +1,7 @@
+// Starts and stops sampling in all threads. The new state is stored first, then the timers and counters of
+// each thread are changed; a thread that arms a timer looks at the state afterwards. So either the timer is
+// found and disarmed, or its thread finds the new state: none runs on. CPU time that a thread uses while
+// sampling is stopped is measured and counts for nothing.
 #include "runtime/sampling/start_stop.hpp"
 
 #include "runtime/recording/tracing.hpp"

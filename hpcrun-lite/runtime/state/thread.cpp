@@ -1,3 +1,8 @@
+// The states of sampled threads, in a pool: a stack of unused ones, changed by compare-and-swap, whose head
+// carries a count of changes in the bits that no address has, so that one which was taken and put back is
+// noticed. States are never unmapped: a late reader finds old values, not a fault. A thread announces that it
+// records and then looks whether recording was stopped; the thread that stops it stores that first and then
+// waits for those that record: one of the two sees the other.
 #include "runtime/state/thread.hpp"
 
 #include "measurement/raw_memory.hpp"
