@@ -1,3 +1,8 @@
+// The ranks of the analysis by MPI: messages in pieces that an int can count, of which a full one announces
+// another, so that no length is sent. A rank that gives up notifies all others, and everybody takes in what
+// is under way: as the notice is the last message that a rank sends, nothing is left once all notices are
+// there and all own sends are done. Waiting is polling: at once, then yielding the processor, then sleeping,
+// an eighth longer each time.
 #include "mpi_communicator.hpp"
 
 #include "exchange/shared_file.hpp"

@@ -1,3 +1,6 @@
+// Shows what MPI calls took and moved, as tables and text (docs/algorithms.md 7, Traffic). A rate, bytes over
+// time, is given only for functions that move all of their data themselves: how long MPI_Isend or MPI_Wait
+// take says nothing of it. On narrow screens columns are left out, the least telling first.
 #include "commands/communication.hpp"
 
 #include "commands/list.hpp"

@@ -1,3 +1,6 @@
+// Looks at a job twice, and writes who waits for whom (lib/stuck decides that). The second look comes after
+// each process that lives has written since the first, as far as it does within some looks: older data show
+// nothing new. Threads in one call at one place share a row.
 #include "commands/stuck.hpp"
 
 #include "print/output.hpp"

@@ -1,3 +1,7 @@
+// Shows one node's value on each thread, and finds threads far from the others: more than 3.5 robust standard
+// deviations (1.4826 times the median absolute deviation), and more than 5 % of the median, away from the
+// median. The median, since the threads that are looked for would move a mean. Beyond 64 threads, neighbours
+// are drawn together as their range and mean, and the outliers are listed.
 #include "commands/run.hpp"
 #include "findings/phrases.hpp"
 #include "request/view_request.hpp"

@@ -1,3 +1,7 @@
+// Writes pprof's profile (profile.proto): a sample for each thread and context that has values. A location is
+// a procedure with what is inlined into it, innermost first, as pprof has it; loops, call sites and
+// statements only give it its line. Everything that recurs is written once and referred to by number. Cost:
+// one reading of each thread's values, and one stack per context.
 #include "export/pprof.hpp"
 
 #include "print/text.hpp"

@@ -1,3 +1,7 @@
+// What the report says first of delay costs (docs/algorithms.md 8): the innermost scope that with its callees
+// causes more than half of all waiting, where no single scope of one thread does; else the code that costs
+// most. A cause is sure from 5 % of all ranks' time on, on a quiet machine (docs/blame.md, "How sure"). Cost:
+// the depth of each cause.
 #include "findings/causes.hpp"
 
 #include "findings/phrases.hpp"

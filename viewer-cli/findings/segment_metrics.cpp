@@ -1,3 +1,8 @@
+// Compares what was counted in the segments of a variation with their times (docs/algorithms.md 9): medians
+// of all and of the long ones, Pearson's correlation with the SOS-time, and segments in which a metric is
+// unusually high. That is the same test as for SOS-times; but a count varies by the square root of its mean
+// without any reason, so that its deviation is at least the root of the median. The last segment of each rank
+// is left out.
 #include "findings/segment_metrics.hpp"
 
 #include "request/errors.hpp"

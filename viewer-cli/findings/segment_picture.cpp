@@ -1,3 +1,6 @@
+// Draws segments over ranks and time as blocks. A cell shows the largest value of all segments that share it,
+// so that single long ones stay visible. Columns are segments' numbers, or, where ranks have differently
+// many, times, since the n-th segments of two ranks then need not belong together.
 #include "findings/segment_picture.hpp"
 
 #include "findings/diagnosis.hpp"

@@ -1,3 +1,8 @@
+// Call paths for people (ours; docs/algorithms.md 4). Roots, start-up frames, the insides of interpreters and
+// call sites are passed over. A procedure that calls itself, directly or from its loops, stands there once,
+// as views fold it (views/folding.hpp). ShownPaths numbers paths by what is shown of them, so that figures of
+// paths that read the same add up. A line that is too narrow loses loops first, then outer frames but the
+// first. Cost: the depth of the path; of numbers, each context above is looked at once.
 #include "text/call_path_text.hpp"
 
 #include "text/prose.hpp"

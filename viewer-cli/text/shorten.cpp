@@ -1,3 +1,6 @@
+// Shortens names of procedures by what says least about them (shorten.hpp): parameters, return types,
+// template arguments, namespaces, the middle. Brackets are paired with those of operators' names left out
+// (`operator<<`, `operator()`). Cost: linear in the name for each part that goes.
 #include "text/shorten.hpp"
 
 #include <algorithm>

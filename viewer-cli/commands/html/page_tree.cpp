@@ -1,8 +1,8 @@
+// Chooses the rows of a view that the page holds (ours): best first. Rows wait in a heap by their share of
+// the run; the weightiest is taken, and its children come into the heap. Sums with all below only shrink on
+// the way down, so the rows taken are the heaviest ones of the view. Cost: the rows taken, and their
+// children.
 #include "commands/html/page_tree.hpp"
-
-// Which rows of a view the page holds (ours): best first. Rows wait in a heap by their share of the run; the
-// weightiest is taken, and what is below it comes into the heap. Sums with all below only shrink on the way
-// down, so the rows taken are the heaviest ones of the view. Cost: the rows taken, and their children.
 
 #include "request/view_request.hpp"
 #include "text/node_label.hpp"

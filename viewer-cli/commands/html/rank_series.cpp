@@ -1,3 +1,7 @@
+// Values of the page's rows on each thread, the heaviest rows first, until the page has enough bytes. Threads
+// are those of the role that spends most there. Beyond 1024 of them neighbours become groups, with mean,
+// least and largest value, so that a single slow rank stays visible. Cost: a reading of per-thread values for
+// each row.
 #include "commands/html/rank_series.hpp"
 
 #include "findings/phrases.hpp"

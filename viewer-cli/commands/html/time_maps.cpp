@@ -1,3 +1,6 @@
+// Makes the maps of ranks over time as coarse as the page needs: a cell is the mean over its columns, since
+// these follow one another, but the largest over its ranks, since a mean would hide a single one. Code is the
+// procedure or MPI call with most bins in the cell; the eleven most frequent have colours of their own.
 #include "commands/html/time_maps.hpp"
 
 #include "commands/variation.hpp"

@@ -1,3 +1,7 @@
+// The map of time near enough to show single MPI calls. Its columns are 2^n-th parts of the time map's bins,
+// down to a quarter of a microsecond, so that both have the same axis. A cell shows what most of its time
+// went to, from the calls that were read (single_calls.cpp); until these are there, and where they are too
+// many, the bins are shown.
 #include "tui/panes/calls_grid.hpp"
 
 #include "metrics/wait_pattern.hpp"

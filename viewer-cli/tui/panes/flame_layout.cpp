@@ -1,3 +1,8 @@
+// Lays out an icicle graph, level by level: children of a span stand below it, the largest first, as wide as
+// their share of it. Edges are rounded sums of all that stands to the left, so that spans neither overlap nor
+// leave gaps by rounding; a span without a column is not shown, nor is anything below it opened. By callers,
+// a span is as wide as what the procedure takes itself. Cost: the nodes that are opened, at most columns
+// times levels.
 #include "tui/panes/flame_layout.hpp"
 
 #include "text/node_label.hpp"

@@ -1,3 +1,7 @@
+// Reads single MPI calls for the map of time, on a thread of its own: the measurement's time lines are read
+// and matched anew once, then replayed rank by rank (merge/replay.hpp) for the part that is looked at, with
+// as much time on both sides. A newer wish interrupts the reading between two ranks. The stretches kept are
+// bounded by what can be drawn at once.
 #include "tui/state/single_calls.hpp"
 
 #include "export/time_lines.hpp"
