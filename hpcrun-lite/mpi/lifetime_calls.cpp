@@ -1,5 +1,5 @@
-// MPI's beginning and end. MPI_Init is set-up work, not waiting. MPI_Finalize waits for the last rank first,
-// in a reduction of our own that is marked as waiting; what it then does is work.
+// MPI's beginning and end (docs/algorithms.md 5.1). MPI_Init is set-up work, not waiting. MPI_Finalize waits
+// for the last rank first, in a reduction of our own that is marked as waiting; what it then does is work.
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <ctime>
 
-// MPI_Test and its like return at once, so no single call says whether its thread waits. A thread that asks
-// again right after a poll that found nothing does nothing else: it waits, spinning.
+// MPI_Test and its like return at once, so no single call says whether its thread waits (docs/algorithms.md
+// 5.1). A thread that asks again right after a poll that found nothing does nothing else: it waits, spinning.
 namespace culprit::mpi {
 
 /// What a thread reads when it asks whether it did nothing but poll.

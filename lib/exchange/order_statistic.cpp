@@ -1,8 +1,8 @@
-// The value at one place of all ranks' values in order, such as the median, without sorting or moving them.
-// Each round takes a random sample of about 1024 values of all ranks, brackets the place by two of them,
-// counts own values below, at and between these, and keeps those where the place is, mostly an eighth.
-// Brackets narrow until one value is certain to go, so rounds end for any values. Cost: a few passes over the
-// own values and four sums per round.
+// Finds the value at one place of all ranks' values in order, such as the median (docs/algorithms.md 9),
+// without sorting or moving them. Each round takes a random sample of about 1024 values of all ranks,
+// brackets the place by two of them, counts own values below, at and between these, and keeps those where the
+// place is, mostly an eighth. Brackets narrow until one value is certain to go, so rounds end for any values.
+// Cost: a few passes over the own values and four sums per round.
 #include "exchange/order_statistic.hpp"
 
 #include "exchange/message_exchange.hpp"

@@ -1,7 +1,8 @@
-// Reads a measurement whose process is alive or was killed (docs/formats.md, Live measurement): blocks are
-// put together into arenas, and each thread's arena is turned into a tree in pre-order that visits every unit
-// at most once, whatever the links say. A thread's sum is compared with what its nodes, values and records
-// add up to. A wait in progress, whose begin the tree notes, is charged up to the last heartbeat.
+// Reads a measurement whose process is alive or was killed (docs/formats.md, Live measurement;
+// docs/algorithms.md 13): blocks are put together into arenas, and each thread's arena is turned into a tree
+// in pre-order that visits every unit at most once, whatever the links say. A thread's sum is compared with
+// what its nodes, values and records add up to. A wait in progress, whose begin the tree notes, is charged up
+// to the last heartbeat.
 #include "measurement/header_sum.hpp"
 #include "measurement/live_image.hpp"
 #include "measurement/reading.hpp"

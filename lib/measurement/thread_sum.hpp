@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-// The checksum of a live thread: a sum, modulo 2^64, to which its header, every node, every value and every
-// epoch record contribute, so that the handler keeps it up to date by adding to it and never looks at the
-// rest. A changed bit of any of them, and any one changed word, changes it. Shared by writer and reader;
-// docs/formats.md, chapter "Live measurement".
+// The checksum of a live thread (docs/algorithms.md 13): a sum, modulo 2^64, to which its header, every node,
+// every value and every epoch record contribute, so that the handler keeps it up to date by adding to it and
+// never looks at the rest. A changed bit of any of them, and any one changed word, changes it. Shared by
+// writer and reader; docs/formats.md, chapter "Live measurement".
 namespace culprit::measurement::layout {
 
 /// What a node adds when it is made: its key, its parent and where it lies. Not its links and its cell: a

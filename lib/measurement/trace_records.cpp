@@ -1,6 +1,6 @@
-// The reader of a time line: decodes one block at a time into records, undoing the differences; zeros behind
-// the block let a number end there before it is checked that it did not get so far. Trusts nothing. Cost: 25
-// to 40 million records per second and thread (docs/figures.md).
+// The reader of a time line (docs/algorithms.md 13): decodes one block at a time into records, undoing the
+// differences; zeros behind the block let a number end there before it is checked that it did not get so far.
+// Trusts nothing. Cost: 25 to 40 million records per second and thread (docs/figures.md).
 #include "bytes/varint.hpp"
 #include "measurement/reading.hpp"
 #include "measurement/trace.hpp"

@@ -1,7 +1,7 @@
 // The writer of a time line: records are coded as differences from their predecessors in the block, numbers
 // in groups of seven bits, into a ring of blocks that the flusher thread empties into the file
-// (docs/formats.md, Trace). Async-signal-safe. Cost: ten bytes and some ten nanoseconds per MPI call, six
-// bytes per sample (docs/figures.md).
+// (docs/formats.md, Trace; docs/algorithms.md 13). Async-signal-safe. Cost: ten bytes and some ten
+// nanoseconds per MPI call, six bytes per sample (docs/figures.md).
 #include "measurement/trace_stream.hpp"
 
 #include "bytes/varint.hpp"

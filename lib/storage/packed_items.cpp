@@ -1,7 +1,8 @@
-// Packs items of several four-byte fields: each field as the zigzag difference from the item before, 32
-// differences together in as few bytes as the largest takes. Items that follow each other differ little, so
-// they take a third or a quarter. Four fields at once, by the vectors of four numbers that every processor
-// has: field by field `bench_waits ring 1024 100000000 2` takes 18 % more CPU time (2026-11-28).
+// Packs items of several four-byte fields (docs/algorithms.md 16): each field as the zigzag difference from
+// the item before, 32 differences together in as few bytes as the largest takes. Items that follow each other
+// differ little, so they take a third or a quarter. Four fields at once, by the vectors of four numbers that
+// every processor has: field by field `bench_waits ring 1024 100000000 2` takes 18 % more CPU time
+// (2026-11-28).
 #include "storage/packed_items.hpp"
 
 #include <algorithm>

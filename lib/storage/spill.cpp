@@ -1,7 +1,7 @@
-// Memory in blocks of one size for more items than fit. Blocks that were not used for longest (a clock with a
-// used bit) are packed (packed_items.cpp), three quarters of the memory may hold packed ones; what still does
-// not fit goes, packed, to an unlinked file in $TMPDIR or beside the output. A block comes back when it is
-// read. Cost: packing a call takes 2.0 ns, unpacking it 1.5 (docs/figures.md).
+// Memory in blocks of one size for more items than fit (docs/algorithms.md 16). Blocks that were not used for
+// longest (a clock with a used bit) are packed (packed_items.cpp), three quarters of the memory may hold
+// packed ones; what still does not fit goes, packed, to an unlinked file in $TMPDIR or beside the output. A
+// block comes back when it is read. Cost: packing a call takes 2.0 ns, unpacking it 1.5 (docs/figures.md).
 #include "storage/spill.hpp"
 
 #include "storage/packed_items.hpp"

@@ -1,6 +1,7 @@
-// Puts the structure of a module's parts together, which several threads or ranks of the analysis recovered:
-// procedures and scopes that are equal become one, files are numbered anew. The result does not depend on how
-// the addresses were divided. Hash and map look-ups, linear in points.
+// Puts the structure of a module's parts together, which several threads or ranks of the analysis recovered
+// (docs/algorithms.md 15, 16): procedures and scopes that are equal become one, files are numbered anew. The
+// result does not depend on how the addresses were divided. Cost: look-ups in hash tables and maps, linear in
+// points.
 #include "structure/combine.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Basic blocks and edges of one procedure (docs/algorithms.md 15): instructions are cut at targets of
 // branches and jump tables, behind branches and behind calls that never return; exception handlers are
 // reached from the calls that may throw into them. Blocks that no known edge reaches become further roots,
-// and their edges into what was reached are left out, so that they cannot hide a loop. Linear in
-// instructions.
+// and their edges into what was reached are left out, so that they cannot hide a loop. Cost: linear in
+// instructions but for binary searches of targets.
 #include "structure/flow_graph.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Names and bounds of functions without debug information: linkage stubs, then the symbol whose size covers
-// the address, then call-frame information; cold parts (`.cold`) belong to their function. An address beyond
-// a symbol's size is never given to it.
+// Names and bounds of functions without debug information (docs/algorithms.md 15): linkage stubs, then the
+// symbol whose size covers the address, then call-frame information; cold parts (`.cold`) belong to their
+// function. An address beyond a symbol's size is never given to it.
 #include "structure/function_bounds.hpp"
 
 #include "structure/forwarders.hpp"

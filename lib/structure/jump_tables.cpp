@@ -1,6 +1,7 @@
-// Where the computed jumps of switch statements lead, by the forms that gcc and clang give them on x86-64
-// (jump_tables.hpp). Looks back from the jump for the load of an entry (16 instructions), the bounds check
-// (24) and the table's address (4096), and reads entries until one is no instruction of the procedure.
+// Finds where the computed jumps of switch statements lead (docs/algorithms.md 15), by the forms that gcc and
+// clang give them on x86-64 (jump_tables.hpp). Looks back from the jump for the load of an entry (16
+// instructions), the bounds check (24) and the table's address (4096), and reads entries until one is no
+// instruction of the procedure. Cost of a jump: these distances, and a binary search per entry.
 #include "structure/jump_tables.hpp"
 
 #include "structure/aarch64_code.hpp"

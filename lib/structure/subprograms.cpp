@@ -1,5 +1,7 @@
-// Reads debug information around sampled addresses: only the compilation units that hold some, each in one
-// pass, keep the procedures that hold some with all their inlined instances. Damaged parts are left out.
+// Reads debug information around sampled addresses (DWARF 5, section 3.3; docs/algorithms.md 15): only the
+// compilation units that hold some, each in one pass, which keeps the procedures that hold some with all
+// their inlined instances. Damaged parts are left out. Cost: linear in the entries of the units that are
+// read.
 #include "structure/subprograms.hpp"
 
 #include "structure/qualified_names.hpp"

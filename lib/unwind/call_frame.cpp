@@ -1,6 +1,7 @@
 // Finds the frame description that covers an address: a binary search in .eh_frame_hdr's table, then the
-// entry and its common entry (System V ABI for x86-64 4.2.4, LSB core 10.6, DWARF 5 section 6.4). Every read
-// stays inside the module's mapping; what makes no sense is no description.
+// entry and its common entry (System V ABI for x86-64 4.2.4, LSB core 10.6, DWARF 5 section 6.4;
+// docs/algorithms.md 14). Every read stays inside the module's mapping; what makes no sense is no
+// description.
 #include "unwind/call_frame.hpp"
 
 #include "unwind/byte_cursor.hpp"

@@ -3,9 +3,9 @@
 #include "unwind/byte_cursor.hpp"
 #include "unwind/call_frame.hpp"
 
-// The call-frame instructions (DWARF 5, 6.4.2) and the extensions of GNU and Arm, run up to one code address:
-// the rules for CFA and registers that hold there. Bounded: eight remembered states; rules of registers that
-// the walker never needs are parsed and dropped.
+// The call-frame instructions (DWARF 5, 6.4.2; docs/algorithms.md 14) and the extensions of GNU and Arm, run
+// up to one code address: the rules for CFA and registers that hold there. Bounded: eight remembered states;
+// rules of registers that the walker never needs are parsed and dropped.
 
 namespace culprit::unwind {
 

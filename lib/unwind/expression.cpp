@@ -1,6 +1,6 @@
-// Evaluates DWARF expressions (DWARF 5, 2.5) on a bounded stack, in at most 256 steps. With registers left
-// open it computes symbolically: most expressions in the wild come out as register + offset or *(register +
-// offset) + offset, which rules express.
+// Evaluates DWARF expressions (DWARF 5, 2.5; docs/algorithms.md 14) on a bounded stack, in at most 256 steps.
+// With registers left open it computes symbolically: most expressions in the wild come out as register +
+// offset or *(register + offset) + offset, which rules express.
 #include "unwind/expression.hpp"
 
 #include "unwind/byte_cursor.hpp"

@@ -1,5 +1,5 @@
-// Steps out of a frame by the row itself, for what no compact rule can say: all registers are followed, and
-// those that a call need not preserve are forgotten. Rare and slow.
+// Steps out of a frame by the row itself, where no compact rule can express it (docs/algorithms.md 14): all
+// registers are followed, and those that a call need not preserve are forgotten. Rare and slow.
 #include "unwind/general_step.hpp"
 
 #include "unwind/byte_cursor.hpp"

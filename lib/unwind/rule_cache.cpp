@@ -1,5 +1,5 @@
-// A thread's cache of rules by code address: 1024 sets of two, one cache line each, in which the newer takes
-// the first place. A generation in the tags forgets everything at once.
+// A thread's cache of rules by code address (docs/algorithms.md 14): 1024 sets of two, one cache line each,
+// in which the newer takes the first place. A generation in the tags forgets everything at once.
 #include "unwind/rule_cache.hpp"
 
 #include "unwind/code_shapes.hpp"

@@ -1,5 +1,5 @@
-// Nodes by the names on their path, and the path that keeps most of a metric. Cost: one pass over the
-// contexts below what the first names match.
+// Finds nodes by the names on their path, and the path that keeps most of a metric (docs/algorithms.md 17).
+// Cost: one pass over the contexts below what the first names match.
 #include "views/node_path.hpp"
 
 #include "views/column.hpp"

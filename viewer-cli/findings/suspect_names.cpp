@@ -1,6 +1,6 @@
-// Names of suspects, such that no two in one report read the same. Those that would get their callers' names,
-// from the inside out, until they differ; what differs in nothing that has a name gets its id. Cost: a few
-// look-ups for each suspect.
+// Names suspects such that no two in one report read the same (docs/algorithms.md 5.4). Those that would get
+// their callers' names, from the inside out, until they differ; what differs in nothing that has a name gets
+// its id. Cost: a few look-ups for each suspect.
 #include "findings/suspect_names.hpp"
 
 #include "findings/phrases.hpp"

@@ -1,10 +1,10 @@
-// Names the code that makes threads idle, or wait for locks: from the root of each role's calls down, to the
-// innermost procedures that hold a good part of what is caused; what is left stays with their caller. A
-// team's threads have several roles: the body of a parallel region is named in each if all of them together
-// cause that much. Not named are run-time libraries, which nobody can change, and procedures that others call
-// as well: not the copying is to blame but who copies. Where the code is a call of MPI, the blame of that
-// call's waiting says what it waits for: the deepest balanced ancestor with blame of its own, and the suspect
-// below that.
+// Names the code that makes threads idle, or wait for locks (docs/algorithms.md 12): from the root of each
+// role's calls down, to the innermost procedures that hold a good part of what is caused; what is left stays
+// with their caller. A team's threads have several roles: the body of a parallel region is named in each if
+// all of them together cause that much. Not named are run-time libraries, which nobody can change, and
+// procedures that others call as well: not the copying is to blame but who copies. Where the code is a call
+// of MPI, the blame of that call's waiting says what it waits for: the deepest balanced ancestor with blame
+// of its own, and the suspect below that.
 #include "findings/thread_causes.hpp"
 
 #include "findings/phrases.hpp"

@@ -1,6 +1,6 @@
-// OpenMP by libomp: the tool interface of the OpenMP specification (5.0, chapter 4), which that library
-// offers to whoever defines ompt_start_tool. It reports a team's begin and end, when each thread
-// begins its part and waits, and which tasks it does meanwhile. Only what is used of the interface is
+// OpenMP by libomp (docs/algorithms.md 12): the tool interface of the OpenMP specification (5.0, chapter 4),
+// which that library offers to whoever defines ompt_start_tool. It reports a team's begin and end, when each
+// thread begins its part and waits, and which tasks it does meanwhile. Only what is used of the interface is
 // declared here.
 #include "runtime/interpose/openmp.hpp"
 #include "runtime/modules/modules.hpp"

@@ -1,7 +1,7 @@
-// OpenMP by libgomp: what its entry points show of teams (openmp.def). The region's function is called by
-// ours on each thread of the team, so that it is seen when each begins and ends; who is through idles in the
-// team until all are, and then around it until the next region. libomp, which has these entry points for
-// programs compiled by GCC, reports the same by itself (ompt.cpp).
+// OpenMP by libgomp (docs/algorithms.md 12): what its entry points show of teams (openmp.def). The region's
+// function is called by ours on each thread of the team, so that it is seen when each begins and ends; who is
+// through idles in the team until all are, and then around it until the next region. libomp, which has these
+// entry points for programs compiled by GCC, reports the same by itself (ompt.cpp).
 #include "runtime/interpose/openmp.hpp"
 
 #include "runtime/modules/call_slots.hpp"

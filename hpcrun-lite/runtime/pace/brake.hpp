@@ -6,9 +6,9 @@
 namespace culprit::runtime {
 
 /// Keeps what sampling costs a whole process within a twentieth of its processors, however many threads it
-/// has: counts the handler's runs of all threads, and where they cost more halves the rate of all of them;
-/// where they cost far less for a while, doubles it again. Any thread, at once; arithmetic on atomics, in
-/// zeroed memory; times in ns.
+/// has (docs/algorithms.md 13): counts the handler's runs of all threads, and where they cost more halves the
+/// rate of all of them; where they cost far less for a while, doubles it again. Any thread, at once;
+/// arithmetic on atomics, in zeroed memory; times in ns.
 class Brake {
  public:
   /// Sampling may take this part of the processors: a twentieth.

@@ -4,11 +4,11 @@
 
 namespace culprit::runtime {
 
-/// The times at which one thread is sampled: one tick in each cell of a grid of width `period`, at a random
-/// place in the cell, so that sampling does not alias with the program's iterations. A sample's weight is the
-/// number of ticks that passed since the sample before: whatever delays or merges samples, weights add up to
-/// the time that passed, to within one period. Where sampling costs too much the cells can be made wider;
-/// weights go on counting nominal periods. Pure arithmetic.
+/// The times at which one thread is sampled (docs/algorithms.md 13): one tick in each cell of a grid of width
+/// `period`, at a random place in the cell, so that sampling does not alias with the program's iterations. A
+/// sample's weight is the number of ticks that passed since the sample before: whatever delays or merges
+/// samples, weights add up to the time that passed, to within one period. Where sampling costs too much the
+/// cells can be made wider; weights go on counting nominal periods. Pure arithmetic.
 class Grid {
  public:
   /// Starts a grid at `start` ns with cells of `period` ns. `seed` sets phase and jitter.

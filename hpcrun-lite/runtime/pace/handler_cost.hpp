@@ -4,10 +4,10 @@
 
 namespace culprit::runtime {
 
-/// What samples cost one thread. Some runs of the handler are timed with the thread's CPU clock, from its
-/// first instruction to the arming of the next tick; with what a signal costs besides, that stands for all of
-/// them. Where they take more than a tenth of the time that passes, the thread is to be sampled at half the
-/// rate. Pure arithmetic, in zeroed memory; times in ns.
+/// What samples cost one thread (docs/algorithms.md 13). Some runs of the handler are timed with the thread's
+/// CPU clock, from its first instruction to the arming of the next tick; with what a signal costs besides,
+/// that stands for all of them. Where they take more than a tenth of the time that passes, the thread is to
+/// be sampled at half the rate. Pure arithmetic, in zeroed memory; times in ns.
 class HandlerCost {
  public:
   /// One run in this many is timed: reading the clock twice costs a quarter of a run.

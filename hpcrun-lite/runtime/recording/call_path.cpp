@@ -1,7 +1,7 @@
-// From a walk to a node of the thread's tree: only frames inside of the splice are looked up, from the
-// outermost of them on. Frames of our own libraries vanish or give way to the function that they stand for;
-// open regions are put between the frame that began them and its caller; the frames left out of a deep
-// recursion become one.
+// Finds the node of the thread's tree for a walk (docs/algorithms.md 13, 14): only frames inside of the
+// splice are looked up, from the outermost of them on. Frames of our own libraries vanish or give way to the
+// function that they stand for; open regions are put between the frame that began them and its caller; the
+// frames left out of a deep recursion become one.
 #include "runtime/recording/call_path.hpp"
 
 #include "runtime/modules/modules.hpp"

@@ -1,7 +1,7 @@
-// Open regions of a thread: a stack of (stack frame, name) that its own sampling handler may read at any
-// moment. A change is announced first, and a handler that interrupts it sees the regions before or after it,
-// or fewer; entries that a longjmp left behind lie deeper on the stack than what runs now and are dropped.
-// Cost: some stores per begin and end.
+// Keeps the open regions of a thread (docs/algorithms.md 13): a stack of (stack frame, name) that its own
+// sampling handler may read at any moment. A change is announced first, and a handler that interrupts it sees
+// the regions before or after it, or fewer; entries that a longjmp left behind lie deeper on the stack than
+// what runs now and are dropped. Cost: some stores per begin and end.
 #include "runtime/recording/regions.hpp"
 
 #include "runtime/modules/modules.hpp"

@@ -1,8 +1,8 @@
-// Calibration of the time stamp counter against CLOCK_MONOTONIC. The rate is that of the last two pairs of
-// both clocks, at least 20 ms apart; of several tries the pair that took least is taken. The counter is given
-// up for good where its rate changes by more than a thousandth: a host moved the virtual machine. Readers see
-// base and rate of one calibration by a count of changes (a sequence lock), and ask the kernel meanwhile.
-// Cost: five readings of both clocks each time.
+// Calibrates the time stamp counter against CLOCK_MONOTONIC (docs/algorithms.md 12). The rate is that of the
+// last two pairs of both clocks, at least 20 ms apart; of several tries the pair that took least is taken.
+// The counter is given up for good where its rate changes by more than a thousandth: a host moved the virtual
+// machine. Readers see base and rate of one calibration by a count of changes (a sequence lock), and ask the
+// kernel meanwhile. Cost: five readings of both clocks each time.
 #include "runtime/system/tick_clock.hpp"
 
 #include "runtime/system/system_calls.hpp"

@@ -1,7 +1,7 @@
-// Work or idleness per thread in some contexts, for suspects: rank 0 broadcasts their ranges, every rank of
-// the analysis sums it up from its share of the database's tiles, and rank 0 keeps the latest answers (32
-// MiB), since a walk asks for most of them several times. Pages are given back after each sixteen tiles.
-// Cost: a few lists per tile; 8 bytes per thread sent (docs/scaling.md).
+// Sums up work or idleness per thread in some contexts, for suspects (docs/algorithms.md 5.4): rank 0
+// broadcasts their ranges, every rank of the analysis sums it up from its share of the database's tiles, and
+// rank 0 keeps the latest answers (32 MiB), since a walk asks for most of them several times. Pages are given
+// back after each sixteen tiles. Cost: a few lists per tile; 8 bytes per thread sent (docs/scaling.md).
 #include "merge/diagnosis/work_by_thread.hpp"
 
 #include "cct/message.hpp"

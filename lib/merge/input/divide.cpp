@@ -1,6 +1,6 @@
-// Partitions the measurement files over the ranks of the analysis: contiguous ranges in the order of paths,
-// about the same number of bytes each, an open counted as 4 KiB. Of a path only what differs from the one
-// before is kept.
+// Partitions the measurement files over the ranks of the analysis (docs/algorithms.md 16): contiguous ranges
+// in the order of paths, about the same number of bytes each, an open counted as 4 KiB. Of a path only what
+// differs from the one before is kept.
 #include "merge/input/divide.hpp"
 
 #include "measurement/find.hpp"

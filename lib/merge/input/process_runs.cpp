@@ -1,6 +1,6 @@
-// Summaries of processes in sorted runs: 4096 at a time are sorted into canonical order, packed as
-// differences and spilled; rank 0 gets all ranks' runs in pieces of 1 MiB and merges them by a heap
-// (process_table.cpp). Memory: one run, and a block of 4 KiB of each (docs/scaling.md).
+// Keeps summaries of processes in sorted runs (docs/algorithms.md 16): 4096 at a time are sorted into
+// canonical order, packed as differences and spilled; rank 0 gets all ranks' runs in pieces of 1 MiB and
+// merges them by a heap (process_table.cpp). Memory: one run, and a block of 4 KiB of each (docs/scaling.md).
 #include "merge/input/process_runs.hpp"
 
 #include "cct/message.hpp"

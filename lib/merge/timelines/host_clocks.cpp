@@ -1,8 +1,9 @@
-// Ranks compare their hosts' clocks only where they know that all of them take part, which node-local
-// directories do not show. Then CLOCK_MONOTONIC of two hosts differs by what one of them was booted earlier.
-// Every trace has readings of it beside the time of day, which clusters keep alike to milliseconds and
-// better. A reading that is interrupted between the two clocks gives too large a difference, so the least one
-// of a host's processes counts. Cost: a few bytes per host and rank of the analysis.
+// Brings the clocks of hosts together that did not compare them (docs/algorithms.md 11). Ranks compare their
+// hosts' clocks only where they know that all of them take part, which node-local directories do not show.
+// Then CLOCK_MONOTONIC of two hosts differs by what one of them was booted earlier. Every trace has readings
+// of it beside the time of day, which clusters keep alike to milliseconds and better. A reading that is
+// interrupted between the two clocks gives too large a difference, so the least one of a host's processes
+// counts. Cost: a few bytes per host and rank of the analysis.
 #include "merge/timelines/host_clocks.hpp"
 
 #include "cct/message.hpp"

@@ -1,7 +1,7 @@
-// A team runs one function: its master below the call that opened the region (GOMP_parallel), its workers
-// below the function that their library started them with. A cause is shown once for all of them, where the
-// program's author knows it: below that call. Code is the same where procedures, loops and statements are,
-// whatever line calls them.
+// Finds the code of a parallel region on each thread (docs/algorithms.md 9, 12.1). A team runs one function:
+// its master below the call that opened the region (GOMP_parallel), its workers below the function that their
+// library started them with. A cause is shown once for all of them, where the program's author knows it:
+// below that call. Code is the same where procedures, loops and statements are, whatever line calls them.
 #include "merge/timelines/region_paths.hpp"
 
 #include "storage/hash.hpp"

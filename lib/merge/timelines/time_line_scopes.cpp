@@ -1,6 +1,6 @@
-// Where findings of time lines are shown in the tree: MPI calls at their frontier frame, gaps in which
-// nothing was sampled at the innermost scope around the calls before and after, and procedures as variation
-// looks at them.
+// Decides where findings of time lines are shown in the tree (docs/algorithms.md 8): MPI calls at their
+// frontier frame, gaps in which nothing was sampled at the innermost scope around the calls before and after,
+// and procedures as variation looks at them.
 #include "merge/timelines/time_line_scopes.hpp"
 
 #include "merge/values/transfer_work.hpp"

@@ -1,5 +1,6 @@
-// Brings what the analyses of time lines found to rank 0 as tables of the database: call paths become scopes,
-// equal rows are added, the largest comes first. Independent of the number of ranks.
+// Brings what the analyses of time lines found to rank 0 as tables of the database (docs/algorithms.md 7, 8):
+// call paths become scopes, equal rows are added, the largest comes first. Independent of the number of
+// ranks.
 #include "merge/timelines/trace_tables.hpp"
 
 #include "exchange/message_exchange.hpp"

@@ -1,7 +1,7 @@
-// Where values go when they are accumulated, worked out once for all threads. Contexts whose values are equal
-// in every thread share one accumulator: chains of only children without own values (groups), leaves'
-// inclusive and exclusive values, contexts with the same contributions (rows). So a deep tree costs as many
-// accumulators as it has places where values differ.
+// Works out where values go when they are accumulated, once for all threads (docs/algorithms.md 3). Contexts
+// whose values are equal in every thread share one accumulator: chains of only children without own values
+// (groups), leaves' inclusive and exclusive values, contexts with the same contributions (rows). So a deep
+// tree costs as many accumulators as it has places where values differ.
 #include "merge/values/plan.hpp"
 
 #include <algorithm>

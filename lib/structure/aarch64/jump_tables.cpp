@@ -1,6 +1,6 @@
-// Where the computed jumps of switch statements lead (code.hpp). Looks back from the jump for the addition,
-// the load of an entry (16 instructions), the bounds check (24) and the table's address (4096), and reads
-// entries until one is no instruction of the procedure.
+// Finds where the computed jumps of switch statements lead (aarch64_code.hpp; docs/algorithms.md 15). Looks
+// back from the jump for the addition, the load of an entry (16 instructions), the bounds check (24) and the
+// table's address (4096), and reads entries until one is no instruction of the procedure.
 #include "structure/aarch64/words.hpp"
 #include "structure/aarch64_code.hpp"
 

@@ -1,7 +1,7 @@
 // Brings together, for each nonblocking operation, the call that completes it and what that call may have
-// waited for. Either may come first and is kept until the other does. What happened before the completing
-// call was entered matters only to a call that returns at the first of several operations. Cost: one table
-// access per half.
+// waited for (docs/algorithms.md 7). Either may come first and is kept until the other does. What happened
+// before the completing call was entered matters only to a call that returns at the first of several
+// operations. Cost: one table access per half.
 #include "waits/matching/completions.hpp"
 
 #include "waits/timeline/dependencies.hpp"

@@ -1,8 +1,8 @@
-// Finds the members of each communicator and window on all ranks of the analysis. One process of each
-// recorded the members; a hash of the context's id chooses a home rank where they are collected and asked
-// for. Where that process's trace is missing, the others' own places in the context are put together there.
-// Contexts that processes describe differently are unknown to all. Cost: eight all-to-all exchanges at the
-// beginning; member lists are kept as runs with a stride.
+// Finds the members of each communicator and window on all ranks of the analysis (docs/algorithms.md 7). One
+// process of each recorded the members; a hash of the context's id chooses a home rank where they are
+// collected and asked for. Where that process's trace is missing, the others' own places in the context are
+// put together there. Contexts that processes describe differently are unknown to all. Cost: eight all-to-all
+// exchanges at the beginning; member lists are kept as runs with a stride.
 #include "waits/matching/contexts.hpp"
 
 #include "exchange/message_exchange.hpp"

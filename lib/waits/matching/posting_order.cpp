@@ -1,9 +1,9 @@
 // Brings the receives of a process in one communicator into the order in which MPI lets them take messages
-// (MPI-3.1, 3.5): the order of posting among all that might take the same message. A complete receive is held
-// back while an earlier open one was posted for its source and tag, or with a wildcard that fits. Open
-// receives are kept by what they were posted for, so only the first open receive of four kinds has to be
-// looked at; a receive that is held back waits at that one.
-// Cost: O(log n) per receive, constant where no wildcard is open.
+// (MPI-3.1, 3.5; docs/algorithms.md 7): the order of posting among all that might take the same message. A
+// complete receive is held back while an earlier open one was posted for its source and tag, or with a
+// wildcard that fits. Open receives are kept by what they were posted for, so only the first open receive of
+// four kinds has to be looked at; a receive that is held back waits at that one. Cost: O(log n) per receive,
+// constant where no wildcard is open.
 #include "waits/matching/posting_order.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// Spares the critical path most of its messages: all time lines' waits of a window of time (some 8000) are
-// brought to all ranks of the analysis, so each finds the next jumps by itself and walks only its own lines.
-// Both ways stay: handing each jump over, the whole analysis takes 3.0 times as much CPU time where two ranks
-// take turns (`bench_waits master 2 4000000 2`), and bringing all waits 1.8 times with 1 024 time lines
-// (`bench_waits ring 1024 5000000 32`; 2026-11-28). The window goes backwards with the path and adapts its
-// length. Where a later call of the line was entered before a wait ended, only the rank that has the line
-// knows the way: such waits are left out. Worth it for more than one rank of the analysis and at most 80 time
-// lines.
+// Spares the critical path most of its messages (docs/algorithms.md 8.1): all time lines' waits of a window
+// of time (some 8000) are brought to all ranks of the analysis, so each finds the next jumps by itself and
+// walks only its own lines. Both ways stay: handing each jump over, the whole analysis takes 3.0 times as
+// much CPU time where two ranks take turns (`bench_waits master 2 4000000 2`), and bringing all waits 1.8
+// times with 1 024 time lines (`bench_waits ring 1024 5000000 32`; 2026-11-28). The window goes backwards
+// with the path and adapts its length. Where a later call of the line was entered before a wait ended, only
+// the rank that has the line knows the way: such waits are left out. Worth it for more than one rank of the
+// analysis and at most 80 time lines.
 #include "waits/path/path_jumps.hpp"
 
 #include "exchange/message_exchange.hpp"

@@ -1,6 +1,6 @@
-// Divides whole numbers of ns over call paths in proportion to weights: each part rounded down, what is left
-// to the heaviest path, so that the parts add up. Exact: products of 128 bits where 64 do not do, floating
-// point only where it is exact.
+// Divides whole numbers of ns over call paths in proportion to weights (docs/algorithms.md 8, 8.1): each part
+// rounded down, what is left to the heaviest path, so that the parts add up. Exact: products of 128 bits
+// where 64 do not do, floating point only where it is exact.
 #include "waits/timeline/path_shares.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Numbers the chains of procedures of a tree of call paths: a chain is its parent chain and one procedure
-// more, whatever call sites and loops lie between. Cost: a look-up per procedure of the tree, once.
+// Numbers the chains of procedures of a tree of call paths (docs/algorithms.md 8): a chain is its parent
+// chain and one procedure more, whatever call sites and loops lie between. Cost: a look-up per procedure of
+// the tree, once.
 #include "waits/timeline/procedure_chains.hpp"
 
 #include "storage/hash.hpp"
