@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the arrows between folders, and between the folders within them, run one way (docs/how-it-works.md): who may
-include whom; that no units include each other in a circle; that texts name files that there are; and that what the tools say has one way out."""
+include whom; that no units include each other in a circle; that texts name files that there are, and sections of docs/algorithms.md;
+and that what the tools say has one way out."""
 
 import ast
 import graphlib
@@ -71,6 +72,7 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/publishe
 # Enumerations and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 LONGEST_GUIDE = 15  # lines
+CITING = {".cpp", ".hpp", ".h", ".c", ".def", ".py", ".cmake", ".md"}
 LIB_FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 FOLDERS = LIB_FOLDERS | {"interface", "launcher", "mpi", "runtime"}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
@@ -191,6 +193,22 @@ def names_of_no_file():
     return wrong
 
 
+def citations_of_no_section():
+    """Citations of docs/algorithms.md by a number that no heading there has, perhaps over the end of a comment's line."""
+    sections = set(re.findall(r"^##+ ([\d.]*\d)", (ROOT / "docs/algorithms.md").read_text(), re.M))
+    number = r"\d+(?:\.\d+)?"
+    cited = re.compile(rf"algorithms\.md (?:sections? )?({number}(?:(?:, | and | to |-){number})*)")
+    wrong = []
+    for path in sorted(ROOT.rglob("*")):
+        file = path.relative_to(ROOT)
+        if file.parts[0] in ("build", ".git") or path.suffix not in CITING and path.name != "CMakeLists.txt" or not path.is_file():
+            continue
+        text = re.sub(r"\s*\n\s*(?:///?<?|#)?\s*", " ", path.read_text(errors="replace"))
+        wrong += [f"{file}: cites docs/algorithms.md {each}, which is no section there"
+                  for citation in cited.findall(text) for each in re.findall(number, citation) if each not in sections]
+    return wrong
+
+
 def folders_without_guide():
     """Folders of the tools whose README.md is missing or too long to be read at once."""
     wrong = []
@@ -206,7 +224,7 @@ def folders_without_guide():
 
 
 def main():
-    wrong = circles() + names_of_no_file() + folders_without_guide() + python_modules()
+    wrong = circles() + names_of_no_file() + citations_of_no_section() + folders_without_guide() + python_modules()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
