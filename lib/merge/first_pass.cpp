@@ -16,7 +16,7 @@ namespace {
 
 /// Collective: checks that there is something to merge.
 void check_survey(exchange::Communicator& comm, const Survey& survey, const Options& options) {
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     if (survey.processes.empty()) {
       throw std::runtime_error("reading: " + options.measurement.string() +
@@ -61,7 +61,7 @@ Survey survey_rest(exchange::Communicator& comm, const Options& options, const L
     found.unreadable += lost.size();
     for (const auto& [path, why] : lost) found.problems.push_back(why);
   }
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     const std::string problem = marker_problem(options.measurement, found.run);
     if (!problem.empty()) found.problems.push_back(problem);
@@ -74,13 +74,13 @@ SampledCode recover_code(exchange::Communicator& comm, const Options& options, c
                          const Survey& found, const Progress& progress) {
   Phase recovering(comm, progress, "structure", found.shared.modules.size());
   std::vector<Place> routines;
-  together(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
+  collectively(comm, [&] { routines = start_routines(found.processes, found.shared.modules); });
   SampledCode code{.structure = recover_structure(comm, found.shared, routines, options.loops,
                                                   options.structure_cache, [&] { recovering.step(); }),
                    .attribution = {},
                    .roles = {},
                    .shape = {}};
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     code.attribution = attribute(found.shared, code.structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(code.attribution, rules, executables_of(found.processes));

@@ -15,9 +15,9 @@
 #include "merge/diagnosis/diagnose.hpp"
 #include "merge/diagnosis/summarize.hpp"
 #include "merge/first_pass.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/input/divide.hpp"
 #include "merge/input/lost_files.hpp"
-#include "merge/input/together.hpp"
 #include "merge/rules/idle_rules.hpp"
 #include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_analyses.hpp"
@@ -66,7 +66,7 @@ void check_output(const Options& options) {
 /// Refuses early what would fail late, and loads the rules.
 IdleRules check_request(exchange::Communicator& comm, const Options& options) {
   IdleRules rules = IdleRules::built_in();
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() == 0 && !options.dry_run) check_output(options);
     try {
       if (!options.idle_rules.empty()) rules.add_file(options.idle_rules);
@@ -193,7 +193,7 @@ TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, c
                          const database::EachLocation& each_location, const cct::SharedTree& shared,
                          const Shape& shape) {
   std::vector<database::Location> locations;  // these grow with the number of time lines anyway
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0 || !partition.traced()) return;
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
@@ -229,7 +229,7 @@ Outcome conclude(exchange::Communicator& comm, const Survey& survey, const Optio
                  const database::Experiment& experiment, const std::vector<std::string>& problems,
                  bool private_for_inputs) {
   Outcome outcome;
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() == 0) outcome = judge(survey, options, experiment);
   });
   outcome.problems.insert(outcome.problems.end(), problems.begin(), problems.end());
@@ -275,7 +275,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   // Who is to blame, and the rest of the database.
   Phase writing(comm, progress, "writing", 1);
   database::Experiment experiment;
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (root) experiment = describe(found, options, code, summaries);
   });
   gather_facts(comm, accumulation, summaries, each_location, experiment);
@@ -283,7 +283,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   std::vector<std::string> problems = vain_segments(options, shape, traced.findings);
   std::vector<std::string> vain_rules;
   files::Readership readership;
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (!root) return;
     readership = add_sources(options, provenance, found, experiment, problems);
     adopt(std::move(traced.findings), found, options, experiment, problems);

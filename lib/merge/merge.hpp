@@ -2,7 +2,7 @@
 
 #include "database/database.hpp"
 #include "exchange/communicator.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/options.hpp"
 
 #include <cstdint>

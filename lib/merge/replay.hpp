@@ -4,7 +4,7 @@
 #include "exchange/communicator.hpp"
 #include "files/readership.hpp"
 #include "measurement/trace_operation.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/timelines/line_events.hpp"
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "merge/attribution/recover_structure.hpp"
 
 #include "cct/message.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 #include "structure/combine.hpp"
 #include "structure/serialize.hpp"
 
@@ -170,7 +170,7 @@ RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::Sh
   common.cache = cache;
   common.threads = std::max<std::size_t>(1, cores / ranks);
   std::vector<structure::ModuleStructure> mine;
-  together(comm, [&] { mine = recover_share(shared, modules, share, common, step); });
+  collectively(comm, [&] { mine = recover_share(shared, modules, share, common, step); });
 
   const std::vector<exchange::Bytes> messages =
       comm.gather(comm.rank() == 0 ? exchange::Bytes() : pack(mine), 0);

@@ -11,7 +11,7 @@
 #include "blame/varying_gaps.hpp"
 #include "cct/message.hpp"
 #include "merge/diagnosis/work_by_thread.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -113,7 +113,7 @@ void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumula
   message.values(accumulation.epochs());
   message.values(accumulation.stamps());
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     std::vector<blame::EpochRow> rows;
     std::vector<blame::EpochStamp> stamps;
@@ -159,7 +159,7 @@ void find_machine(exchange::Communicator& comm, const std::vector<ScheduledThrea
   cct::MessageWriter message;
   message.values(own);
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     std::vector<ScheduledThread>& threads = experiment.machine.threads;
     for (const exchange::Bytes& bytes : all) {
@@ -177,7 +177,7 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
   cct::MessageWriter message;
   message.values(own);
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     std::map<blame::GapSums::Key, blame::GapSums> sums;
     for (const exchange::Bytes& bytes : all) {

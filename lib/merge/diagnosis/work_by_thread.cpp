@@ -5,7 +5,7 @@
 #include "merge/diagnosis/work_by_thread.hpp"
 
 #include "cct/message.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/values/shape.hpp"
 
 #include <algorithm>
@@ -184,7 +184,7 @@ void WorkByThread::run(const std::function<void()>& ask) {
     exchange::Bytes end;
     comm_.broadcast(end, 0);
   }
-  together(comm_, [&] {
+  collectively(comm_, [&] {
     if (failure) std::rethrow_exception(failure);
   });
 }

@@ -6,7 +6,7 @@
 #include "measurement/find.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/run_marker.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 #include "metrics/accumulator.hpp"
 
 #include <algorithm>
@@ -134,13 +134,13 @@ std::size_t part_of(std::uint64_t before, std::uint64_t total, std::size_t parts
 InputFiles divide(exchange::Communicator& comm, const std::filesystem::path& directory,
                   const std::filesystem::path& shared, Provenance& provenance) {
   std::vector<InputFiles> shares;
-  together(comm, [&] {
+  collectively(comm, [&] {
     provenance = {};
     if (comm.rank() == 0)
       shares = share_out(find_files(directory, shared, provenance), static_cast<std::size_t>(comm.size()));
   });
   return InputFiles::from(
-      hand_out(comm, [&](int rank) { return std::move(shares[static_cast<std::size_t>(rank)]).take(); }));
+      scatter(comm, [&](int rank) { return std::move(shares[static_cast<std::size_t>(rank)]).take(); }));
 }
 
 }  // namespace culprit::merge

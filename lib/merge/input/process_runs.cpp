@@ -4,7 +4,7 @@
 #include "merge/input/process_runs.hpp"
 
 #include "cct/message.hpp"
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -108,7 +108,7 @@ std::vector<PackedRuns> gather(exchange::Communicator& comm, Summarizer& summari
       receive(comm, rank, theirs.ends.empty() ? 0 : theirs.ends.back(), theirs.bytes, failure);
     }
   }
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (failure) std::rethrow_exception(failure);
   });
   return all;

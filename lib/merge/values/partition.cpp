@@ -6,8 +6,8 @@
 
 #include "cct/message.hpp"
 #include "database/tile.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/input/divide.hpp"
-#include "merge/input/together.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -132,7 +132,7 @@ void Partition::find_tiles() {
 
 Partition::Partition(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles)
     : comm_(comm), processes_(processes), roles_(roles) {
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() == 0) find_tiles();
   });
   cct::MessageWriter message;
@@ -152,11 +152,11 @@ int Partition::rank_of(std::uint32_t location) const {
 
 void Partition::for_each_traced(const std::function<void(const char*, std::uint32_t)>& visit) const {
   std::optional<TracePartition> next_part;
-  const exchange::Bytes part = hand_out(comm_, [&](int rank) {
+  const exchange::Bytes part = scatter(comm_, [&](int rank) {
     if (!next_part) next_part.emplace(processes_, trace_bytes_, comm_.size());
     return next_part->take(rank);
   });
-  together(comm_, [&] {
+  collectively(comm_, [&] {
     cct::MessageReader message(part);
     const std::string paths = message.text();
     const char* path = paths.c_str();
@@ -170,7 +170,7 @@ void Partition::for_each_traced(const std::function<void(const char*, std::uint3
 void Partition::for_each_round(const std::function<void(const TileFiles&)>& visit) const {
   std::optional<TilePartition> next_part;
   for (std::uint64_t round = 0; round < all_.rounds; ++round) {
-    const TileFiles tile = to_tile(hand_out(comm_, [&](int /*rank*/) {
+    const TileFiles tile = to_tile(scatter(comm_, [&](int /*rank*/) {
       if (!next_part) next_part.emplace(processes_, roles_, tiles_);
       return next_part->take();
     }));

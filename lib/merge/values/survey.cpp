@@ -9,10 +9,10 @@
 #include "cct/message.hpp"
 #include "cct/tree_union.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/input/lost_files.hpp"
 #include "merge/input/own_frames.hpp"
 #include "merge/input/read_ahead.hpp"
-#include "merge/input/together.hpp"
 
 #include <algorithm>
 #include <map>
@@ -171,7 +171,7 @@ std::string find_processes(exchange::Communicator& comm, Local& local, Survey& s
   std::vector<LostFile> duplicates;
   PackedRuns mine = local.processes.take();
   std::vector<PackedRuns> runs = gather(comm, local.summarizer, std::move(mine), *local.spill);
-  together(comm, [&] {
+  collectively(comm, [&] {
     if (comm.rank() != 0) return;
     run = local.summarizer.prevailing_run();
     std::vector<std::string> strangers;
@@ -234,7 +234,7 @@ void unite(exchange::Communicator& comm, Trees& trees, Survey& survey) {
 Survey survey(exchange::Communicator& comm, const InputFiles& files, const std::filesystem::path& directory,
               const Step& step) {
   Local local(spill_options(comm, files, directory));
-  together(comm, [&] { local.read(files, step); });
+  collectively(comm, [&] { local.read(files, step); });
   Survey survey;
   survey.problems = gather_lines(comm, local.unreadable);
   survey.unreadable = survey.problems.size();

@@ -7,10 +7,10 @@
 #include "cct/tree_union.hpp"
 #include "database/tile.hpp"
 #include "measurement/measurement.hpp"
+#include "merge/input/collectively.hpp"
 #include "merge/input/lost_files.hpp"
 #include "merge/input/own_frames.hpp"
 #include "merge/input/read_ahead.hpp"
-#include "merge/input/together.hpp"
 
 #include <span>
 #include <stdexcept>
@@ -152,10 +152,10 @@ void accumulate_values(exchange::Communicator& comm, const Partition& partition,
   Pass pass(comm, shared, accumulation, writer, step);
   partition.for_each_round([&](const TileFiles& planned) {
     std::span<const database::Tile> tiles;
-    together(comm, [&] { tiles = pass.run(planned); });
+    collectively(comm, [&] { tiles = pass.run(planned); });
     if (writer != nullptr) writer->place_tiles(tiles);
   });
-  together(comm, [&] { pass.write_last(); });
+  collectively(comm, [&] { pass.write_last(); });
   give_up_lost(comm, pass.lost());
 }
 

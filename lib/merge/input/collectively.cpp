@@ -1,4 +1,4 @@
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 
 #include "cct/message.hpp"
 
@@ -8,7 +8,7 @@
 namespace culprit::merge {
 namespace {
 
-constexpr int kHandOutTag = 203;
+constexpr int kScatterTag = 203;
 
 exchange::Bytes to_bytes(const std::vector<std::string>& lines) {
   cct::MessageWriter message;
@@ -27,7 +27,7 @@ std::vector<std::string> to_lines(const exchange::Bytes& bytes) {
 
 }  // namespace
 
-void together(exchange::Communicator& comm, const std::function<void()>& work) {
+void collectively(exchange::Communicator& comm, const std::function<void()>& work) {
   std::vector<std::string> failure;
   try {
     work();
@@ -44,7 +44,7 @@ void together(exchange::Communicator& comm, const std::function<void()>& work) {
   throw std::runtime_error(to_lines(message).at(0));
 }
 
-exchange::Bytes hand_out(exchange::Communicator& comm, const std::function<exchange::Bytes(int rank)>& make) {
+exchange::Bytes scatter(exchange::Communicator& comm, const std::function<exchange::Bytes(int rank)>& make) {
   exchange::Bytes mine;
   std::exception_ptr failure;
   for (int rank = 0; comm.rank() == 0 && rank < comm.size(); ++rank) {
@@ -57,11 +57,11 @@ exchange::Bytes hand_out(exchange::Communicator& comm, const std::function<excha
     if (rank == 0) {
       mine = std::move(message);
     } else {
-      comm.send(rank, kHandOutTag, message);
+      comm.send(rank, kScatterTag, message);
     }
   }
-  if (comm.rank() != 0) mine = comm.receive(0, kHandOutTag);
-  together(comm, [&] {
+  if (comm.rank() != 0) mine = comm.receive(0, kScatterTag);
+  collectively(comm, [&] {
     if (failure) std::rethrow_exception(failure);
   });
   return mine;

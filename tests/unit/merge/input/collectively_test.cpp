@@ -1,5 +1,5 @@
 // Failures that all ranks share.
-#include "merge/input/together.hpp"
+#include "merge/input/collectively.hpp"
 
 #include "exchange/threads.hpp"
 
@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace together_test {
+namespace collectively_test {
 
 using namespace culprit;
 
@@ -16,11 +16,11 @@ TEST_CASE("all ranks report that memory ran out on one, with the step that neede
   CHECK_THROWS_WITH(exchange::run_on_threads(3,
                                              [&](exchange::Communicator& comm) {
                                                const merge::Phase phase(comm, nobody, "time lines", 1);
-                                               merge::together(comm, [&] {
+                                               merge::collectively(comm, [&] {
                                                  if (comm.rank() == 1) throw std::bad_alloc();
                                                });
                                              }),
                     Catch::StartsWith("merge: time lines: out of memory ("));
 }
 
-}  // namespace together_test
+}  // namespace collectively_test
