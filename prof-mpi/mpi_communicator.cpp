@@ -78,7 +78,7 @@ MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::size_t piece) : piece_(pi
   check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
   causes_.resize(static_cast<std::size_t>(size_));
-  told_.resize(static_cast<std::size_t>(size_));
+  notified_.resize(static_cast<std::size_t>(size_));
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -190,7 +190,7 @@ void MpiCommunicator::drain(const std::string& cause, Outgoing* outgoing) {
   failed_ = true;
   const std::string notice = cause.substr(0, kLongestCause);
   causes_[static_cast<std::size_t>(rank_)] = notice;
-  told_[static_cast<std::size_t>(rank_)] = true;
+  notified_[static_cast<std::size_t>(rank_)] = true;
   std::vector<MPI_Request> requests;
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
@@ -210,7 +210,7 @@ void MpiCommunicator::drain(const std::string& cause, Outgoing* outgoing) {
     int sent = 0;
     check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent, MPI_STATUSES_IGNORE),
           "MPI_Testall");
-    if (sent != 0 && std::find(told_.begin(), told_.end(), false) == told_.end()) return;
+    if (sent != 0 && std::find(notified_.begin(), notified_.end(), false) == notified_.end()) return;
     if (std::chrono::steady_clock::now() > deadline) break;
     patience.wait();
   }
@@ -229,7 +229,7 @@ bool MpiCommunicator::take_any() {
   check(MPI_Mrecv(text.data(), count, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
   if (status.MPI_TAG == kNoticeTag) {
     causes_[static_cast<std::size_t>(status.MPI_SOURCE)] = std::move(text);
-    told_[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+    notified_[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
   }
   return true;
 }

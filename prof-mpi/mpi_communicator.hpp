@@ -79,7 +79,7 @@ class MpiCommunicator : public exchange::MessageCommunicator {
   std::size_t piece_;
   bool failed_ = false;              ///< drained: no operation any more
   std::vector<std::string> causes_;  ///< by rank, from their notices
-  std::vector<bool> told_;           ///< by rank: its notice has arrived
+  std::vector<bool> notified_;       ///< by rank: its notice has arrived
   bool unanimous_ = true;
 };
 

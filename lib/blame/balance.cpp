@@ -31,7 +31,7 @@ void check_options(const Options& options) {
     throw std::invalid_argument("alpha and tau must not be negative, epsilon must lie between 0 and 1");
 }
 
-/// Tells scopes of a role whose own work cannot have kept their threads waiting: wrappers around
+/// Finds the scopes of a role whose own work cannot have kept their threads waiting: wrappers around
 /// communication.
 class WorkTest {
  public:

@@ -2,7 +2,7 @@
 
 #include <array>
 
-// Variables by which launchers tell a process its rank, and how many there are; the first that is set counts.
+// Variables by which launchers give a process its rank, and how many there are; the first that is set counts.
 namespace culprit::measurement {
 
 /// Open MPI, by itself or by PMIx (of the two MPIs only it speaks PMIx as it is commonly built); PMI: MPICH,

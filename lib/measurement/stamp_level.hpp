@@ -6,8 +6,8 @@
 
 namespace culprit::measurement {
 
-/// Which stamps are kept: those whose order, a hash that is the same on all processes, begins with so many
-/// zero bits. Each level more keeps half as many, chosen alike everywhere. Any thread.
+/// Which stamps are kept: those whose order, a hash that is the same on all processes, begins with at least
+/// level() zero bits. Each level more keeps half as many, chosen alike everywhere. Any thread.
 class StampLevel {
  public:
   [[nodiscard]] bool keeps(std::uint64_t order) const noexcept {

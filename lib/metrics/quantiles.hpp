@@ -8,7 +8,7 @@ namespace culprit::metrics {
 /// What a standard normal number is below with this probability.
 double normal_quantile(double probability);
 
-/// As much for a chi-squared number of so many degrees of freedom.
+/// The same for a chi-squared number of this many degrees of freedom.
 double chi_squared_quantile(double degrees, double probability);
 
 }  // namespace culprit::metrics

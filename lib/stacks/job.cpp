@@ -1,4 +1,4 @@
-// Which processes are a job's ranks. Launchers tell each rank its number in its environment, which what it
+// Which processes are a job's ranks. Launchers give each rank its number in its environment, which what it
 // starts inherits: a shell around the program, or a command that the program runs. Of the processes with one
 // number below each other, the outermost that has loaded an MPI library is the rank; where none has (a
 // program that is linked statically), the outermost that is no shell. Tasks of srun are not below it: they
@@ -93,8 +93,8 @@ std::vector<Numbered> numbered_among(std::vector<ProcessEntry> processes) {
     found.push_back(std::move(one));
   }
   // Within a batch script of Slurm, launchers and their daemons have a number too.
-  const bool told = std::ranges::any_of(found, [](const Numbered& each) { return each.open_mpi; });
-  if (told) std::erase_if(found, [](const Numbered& each) { return !each.open_mpi; });
+  const bool by_open_mpi = std::ranges::any_of(found, [](const Numbered& each) { return each.open_mpi; });
+  if (by_open_mpi) std::erase_if(found, [](const Numbered& each) { return !each.open_mpi; });
   return found;
 }
 

@@ -44,7 +44,7 @@ class Environment {
   std::string text_;  // NAME=VALUE, each with a zero behind it
 };
 
-/// What the launcher told a process that it is: its rank, or that of the rank that started it.
+/// The rank that the launcher gave to a process, or that of the rank that started it.
 std::optional<std::int32_t> rank_of(const Environment& environment);
 /// How many ranks its job has.
 std::optional<std::int32_t> ranks_of_job(const Environment& environment);

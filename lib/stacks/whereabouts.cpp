@@ -1,8 +1,8 @@
 // A thread stands where all looks that saw it show the same path, down to what the program has called of MPI
 // or of the system: what happens inside of that call is the system's affair. (A program may have come back to
-// the same place meanwhile: two looks cannot tell, three seldom err.) Where the program's own code is
-// innermost and registers change, it runs in a short loop. Of a thread that moves the innermost function is
-// told that it was in all the time.
+// the same place meanwhile: two looks cannot exclude that, three seldom err.) Where the program's own code is
+// innermost and registers change, it runs in a short loop. A thread that moves is reported in the
+// innermost function that it was in all the time.
 #include "stacks/whereabouts.hpp"
 
 #include "stacks/tree.hpp"

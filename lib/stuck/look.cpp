@@ -139,8 +139,8 @@ class Looker {
   Places places_;
 };
 
-/// On this host the system knows who lives. It knows nothing of a process in another PID namespace, whose
-/// heartbeat has to tell, as on other hosts.
+/// On this host the kernel shows which processes live, but not those in another PID namespace: for these the
+/// heartbeat decides, as on other hosts.
 Life Looker::life_of(const Measurement& measurement, std::uint64_t heartbeat, double silent_s,
                      std::optional<std::uint64_t> earlier) {
   const measurement::ProcessInfo& process = measurement.process;

@@ -144,7 +144,7 @@ void look_at(const Situation& situation, const Standing& each, const Message& me
 
 }  // namespace
 
-/// Of two ranks one message is enough to tell, rather a receive: what was sent says what is wrong with it.
+/// Of two ranks one message is reported, rather a receive: what was sent says what is wrong with it.
 void find_without_partner(const Situation& situation, std::vector<Problem>& problems) {
   std::set<std::vector<std::int32_t>> reported;
   for (const CallKind kind : {CallKind::receive, CallKind::send}) {

@@ -1,5 +1,5 @@
 // Who is waited for and does not come: processes that died or were stopped, and ranks that compute, read or
-// loop while all others wait for them. Whether a long computation ever ends, nobody can tell from outside: it
+// loop while all others wait for them. Whether a long computation ever ends cannot be seen from outside: it
 // is reported as what it is, after some patience.
 #include "stuck/situation.hpp"
 #include "stuck/words.hpp"

@@ -416,7 +416,7 @@ class Walker::Trial final : public OnwardWalk {
       if (outcome != Outcome::onward || at.sp <= base) return false;
       if (at.pc == 0) return true;
     }
-    return true;  // so many frames in a row are none by chance
+    return true;  // this many frames in a row are none by chance
   }
 
  private:

@@ -1,5 +1,5 @@
-// A small imbalanced stencil: heat conduction on a plate whose lower end reacts. Rows are dealt out evenly
-// over the ranks, but only the rows of the reacting zone solve the chemistry, so the last ranks work longer
+// A small imbalanced stencil: heat conduction on a plate whose lower end reacts. Rows are divided evenly
+// among the ranks, but only the rows of the reacting zone solve the chemistry, so the last ranks work longer
 // and all others wait for them, in the halo exchange and in the residual's reduction. Usage: stencil [steps]
 // [rows] [columns]. Comments on lines say what structure is to be found (tests/unit/structure); ALL LOOPS
 // have one.

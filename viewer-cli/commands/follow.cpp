@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kPatienceForStart{60};
 constexpr std::chrono::milliseconds kBetweenTries{250};
 /// Of a processor, for looks.
 constexpr double kMostShare = 0.01;
-constexpr std::size_t kProblemsTold = 5;
+constexpr std::size_t kProblemsReported = 5;
 
 /// What a rank does, of one and of many.
 struct StateWords {
@@ -71,10 +71,11 @@ Json part_json(const follow::Part& part) {
           {"machine", part.machine}, {"ranks", std::move(ranks)},         {"hot", std::move(hot)}};
 }
 
-void complain_of(const follow::Follower& follower, std::vector<std::string>& told) {
+void complain_of(const follow::Follower& follower, std::vector<std::string>& reported) {
   for (const std::string& problem : follower.problems()) {
-    if (told.size() >= kProblemsTold || std::ranges::find(told, problem) != told.end()) continue;
-    told.push_back(problem);
+    if (reported.size() >= kProblemsReported || std::ranges::find(reported, problem) != reported.end())
+      continue;
+    reported.push_back(problem);
     print::complain("viewer-cli", "follow: " + problem);
   }
 }
@@ -91,7 +92,7 @@ void look(follow::Follower& follower, const std::string& directory) {
 
 void await_run(follow::Follower& follower, const std::string& directory) {
   const auto end = std::chrono::steady_clock::now() + kPatienceForStart;
-  bool told = false;
+  bool announced = false;
   while (true) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(directory, error);
@@ -114,9 +115,9 @@ void await_run(follow::Follower& follower, const std::string& directory) {
       throw std::runtime_error(fmt::format(
           "follow: {}: {} after {} s (start the job with hpcrun-lite -o DIR, and give DIR)", directory,
           there ? "holds no measurement" : "does not exist", kPatienceForStart.count()));
-    if (!told && !follower.has_measurements()) {
+    if (!announced && !follower.has_measurements()) {
       print::complain("viewer-cli", "follow: " + directory + ": waiting for the first process");
-      told = true;
+      announced = true;
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
@@ -174,12 +175,12 @@ Json follow_json(const follow::Summary& summary) {
 
 void follow_in_lines(std::ostream& out, const Invocation& invocation, follow::Follower& follower) {
   print::TextStream text(out);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   while (!follower.ended()) {
     std::this_thread::sleep_for(follower.runs() ? pause_after(follower.cost_s(), invocation.every_s)
                                                 : kBetweenTries);
     look(follower, invocation.database);
-    complain_of(follower, told);
+    complain_of(follower, reported);
     if (!follower.runs() || !follower.has_interval()) continue;
     const follow::Summary summary = follower.summary();
     if (invocation.format == Format::json) {

@@ -31,8 +31,8 @@ BlameParagraphs::BlameParagraphs(const Of& of, ReportWriter& out)
       out_(out),
       names_(suspect_names(experiment_, std::max<std::size_t>(out.width() / 3, 24), out.unicode())) {}
 
-void BlameParagraphs::write(bool apart, bool thread_causes_told) {
-  thread_causes_told_ = thread_causes_told;
+void BlameParagraphs::write(bool apart, bool thread_causes_named) {
+  thread_causes_named_ = thread_causes_named;
   std::size_t listed = 0;
   double rest = 0;
   for (const Blamed& blamed : of_.diagnosis.blamed) {
@@ -76,8 +76,8 @@ std::string BlameParagraphs::call_in(const Blamed& blamed) const {
 }
 
 /// Whether who makes its threads wait stands in what was said of threads, as of waits in MPI it does not.
-bool BlameParagraphs::is_told(const Blamed& blamed) const {
-  return thread_causes_told_ && suspects_below(experiment_, blamed).empty() &&
+bool BlameParagraphs::is_named_already(const Blamed& blamed) const {
+  return thread_causes_named_ && suspects_below(experiment_, blamed).empty() &&
          !waits_in_mpi(of_.figures, blamed);
 }
 
@@ -87,7 +87,7 @@ void BlameParagraphs::blame(const Blamed& blamed, bool first) {
   const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
   std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") +
                      call_in(blamed) + " inside " + out_.scope(blamed.context, true, out_.width() / 2);
-  if (is_told(blamed)) return out_.say(text + ", for the code named above.");
+  if (is_named_already(blamed)) return out_.say(text + ", for the code named above.");
   if (whole) {
     text += ": no smaller part that holds the waiting takes" + equally + '.';
   } else if (first && several) {
@@ -136,7 +136,7 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
              2);
     return;
   }
-  const bool again = explained == 0 && !told_why_none_.insert(blamed.role).second;
+  const bool again = explained == 0 && !said_why_none_.insert(blamed.role).second;
   if (again && experiment_.roles[blamed.role].threads == 1) return;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
                  : unexplained_phrase(of_.figures, blamed.role, explained == 0 ? "" : out_.time(left)),

@@ -58,12 +58,12 @@ class Report {
     headline();
     if (sampled()) {
       input_and_output();
-      const bool thread_causes_told = thread_causes();
+      const bool thread_causes_named = thread_causes();
       roles();
       if (healthy) work();  // which matters more then
-      if (diagnosis_.idle_share() >= kWorthTelling)
-        blame_.write(several_roles() || healthy, thread_causes_told);
-      if (diagnosis_.idle_share() >= kWorthTelling) varying_gaps();
+      if (diagnosis_.idle_share() >= kWorthReporting)
+        blame_.write(several_roles() || healthy, thread_causes_named);
+      if (diagnosis_.idle_share() >= kWorthReporting) varying_gaps();
       messages();
       if (traced()) write_time_lines(experiment_, out_);
       if (!healthy) work();
@@ -146,7 +146,7 @@ class Report {
                        " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
-    if (diagnosis_.idle_share() < kWorthTelling) {
+    if (diagnosis_.idle_share() < kWorthReporting) {
       text += ' ' + little_idleness_phrase(experiment_);
     } else if (const std::string parts =
                    idleness_parts_phrase(divide_idleness(figures_, diagnosis_, verdict_.losses));
@@ -159,7 +159,7 @@ class Report {
   /// Waiting for files, which is none for others.
   void input_and_output() {
     const std::optional<InputAndOutput> io = viewer::input_and_output(figures_);
-    if (!io || io->seconds < kWorthTelling * diagnosis_.total_s) return;
+    if (!io || io->seconds < kWorthReporting * diagnosis_.total_s) return;
     std::string text = out_.share(io->seconds / diagnosis_.total_s) + " of the run is input and output (" +
                        of(io->seconds, diagnosis_.total_s) + ' ' + unit() + ')';
     if (io->where != 0) {

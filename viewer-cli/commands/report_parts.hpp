@@ -30,9 +30,9 @@ class BlameParagraphs {
   };
   BlameParagraphs(const Of& of, ReportWriter& out);
 
-  /// `apart`: the first paragraph, too, is set off from what comes before. `thread_causes_told`: that says
+  /// `apart`: the first paragraph, too, is set off from what comes before. `thread_causes_named`: that says
   /// who makes threads of a process idle.
-  void write(bool apart, bool thread_causes_told);
+  void write(bool apart, bool thread_causes_named);
   /// After that: suspects that were said to save something together.
   [[nodiscard]] const std::vector<SuspectGroup>& groups() const { return groups_; }
 
@@ -46,7 +46,7 @@ class BlameParagraphs {
   void blame(const Blamed& blamed, bool first);
   [[nodiscard]] std::string name_of_place(const Blamed& blamed) const;
   [[nodiscard]] std::string call_in(const Blamed& blamed) const;
-  [[nodiscard]] bool is_told(const Blamed& blamed) const;
+  [[nodiscard]] bool is_named_already(const Blamed& blamed) const;
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
   [[nodiscard]] std::string explained(const Listed& listed) const;
@@ -63,10 +63,10 @@ class BlameParagraphs {
   const database::Contents& experiment_;
   ReportWriter& out_;
   std::vector<std::string> names_;  // of all suspects
-  bool thread_causes_told_ = false;
+  bool thread_causes_named_ = false;
   std::vector<SuspectGroup> groups_;
   std::set<const database::Suspect*> listed_;  // that were named
-  std::set<std::uint32_t> told_why_none_;      // roles, of which a blamed context had no suspect
+  std::set<std::uint32_t> said_why_none_;      // roles, of which a blamed context had no suspect
 };
 
 }  // namespace culprit::viewer

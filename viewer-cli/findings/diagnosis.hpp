@@ -11,7 +11,7 @@
 
 namespace culprit::viewer {
 
-inline constexpr double kWorthTelling = 0.01;  ///< of the run: idleness below is no finding
+inline constexpr double kWorthReporting = 0.01;  ///< of the run: idleness below is no finding
 
 /// Idleness in calls of one name.
 struct IdleIn {

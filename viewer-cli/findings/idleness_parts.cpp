@@ -262,7 +262,7 @@ std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWai
 
 std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode) {
   const double share = parts.sum() > 0 ? parts.no_processor_s / parts.sum() : 0;
-  if (share < kWorthTelling) return {};
+  if (share < kWorthReporting) return {};
   return ' ' + figure +
          " includes waiting without a processor: " + keep(duration(parts.no_processor_s, unicode)) +
          " of the " + keep(duration(parts.sum(), unicode)) + " that the report counts" +

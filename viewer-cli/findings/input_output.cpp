@@ -16,7 +16,7 @@ using database::ContextId;
 /// Of what is around: that much makes a part the place of it.
 constexpr double kMost = 0.5;
 /// Threads that are in such calls for that much of their time, and use a processor for that little of it,
-/// wait there to be told something: helpers at the end of a pipe.
+/// wait there for messages of others: helpers at the end of a pipe.
 constexpr double kAlways = 0.95, kHardlyRuns = 0.01;
 
 class Search {

@@ -9,8 +9,8 @@
 // Waiting for files (docs/diagnosis.md).
 namespace culprit::viewer {
 
-/// What all threads together spend in calls of input and output, but those that only wait there to be told
-/// something.
+/// What all threads together spend in calls of input and output, but those that only wait there for
+/// messages of others.
 struct InputAndOutput {
   double seconds = 0;
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.

@@ -20,7 +20,7 @@ struct LongSegments {
 /// The longest first. A rank's are one row where they are more than half of its segments, and three at least.
 [[nodiscard]] std::vector<LongSegments> long_segments(const database::Variation& variation);
 
-/// ` (392 of them on rank 1, in most of its own)`; empty where no rank has so many.
+/// ` (392 of them on rank 1, in most of its own)`; empty where no rank has several in most of its own.
 [[nodiscard]] std::string slow_ranks_phrase(const database::Variation& variation);
 
 }  // namespace culprit::viewer

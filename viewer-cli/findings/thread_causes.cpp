@@ -520,7 +520,7 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     named.resize(std::min(kNamed, static_cast<std::size_t>(little - named.begin())));
     return named;
   };
-  if (causes.idle_s >= kWorthTelling * total_s && !causes.idleness.empty()) {
+  if (causes.idle_s >= kWorthReporting * total_s && !causes.idleness.empty()) {
     if (const std::string who = who_idles(figures); !who.empty()) {
       const std::vector<NamedCause> named = most_of(causes.idleness, causes.idle_s);
       std::vector<std::string> parts;
@@ -534,7 +534,7 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
         phrases.push_back(std::move(advice));
     }
   }
-  if (causes.lock_waited_s >= kWorthTelling * total_s && !causes.locks.empty()) {
+  if (causes.lock_waited_s >= kWorthReporting * total_s && !causes.locks.empty()) {
     std::vector<std::string> holders;
     for (const NamedCause& cause : most_of(causes.locks, causes.lock_waited_s)) {
       holders.push_back(part(cause.caused_s, causes.lock_waited_s) + (holders.empty() ? " of that" : "") +

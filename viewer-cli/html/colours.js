@@ -1,4 +1,4 @@
-// Colours that people with any colour vision can tell apart: Okabe and Ito's for kinds, and maps whose lightness grows
+// Colours that people with any colour vision can distinguish: Okabe and Ito's for kinds, and maps whose lightness grows
 // from the page's background.
 
 import {interpolateCividis, interpolateYlGnBu} from 'd3-scale-chromatic';

@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** A name in so many letters: what it is qualified by goes first, since what distinguishes it is at its end. */
+/** A name of this many letters, if it can be: its qualifiers go first, since what distinguishes it is at its end. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);

@@ -110,7 +110,7 @@ std::string path_line(const database::Contents& experiment, ContextId context, s
     for (const ShownFrame& each : shown) names.push_back(each.name);
     return columns(joined(names, unicode)) <= width;
   };
-  // Loops, where a procedure tells more; then outer frames, but the first.
+  // Loops are left out first, since a procedure says more; then outer frames, but the first.
   for (std::size_t at = 0; !fits() && at + 1 < shown.size();) {
     const bool loop = experiment.contexts[shown[at].context].kind == ContextKind::loop;
     if (loop) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(at));

@@ -72,7 +72,8 @@ void end_parallel(Data* team_data, Data* /*task*/, int /*flags*/, const void* /*
   if (Thread* thread = counted_thread()) end_region(thread, (team_data->value & kIsTeam) != 0);
 }
 
-/// A thread's part of a region. Of the master's we know. The end of another's may be told at its next begin.
+/// A thread's part of a region. That of the master is known from the region's begin and end. libomp may
+/// report the end of another thread's part only at its next begin.
 void implicit_task(int endpoint, Data* team_data, Data* /*task*/, unsigned /*threads*/, unsigned number,
                    int flags) {
   Thread* thread = this_thread();
@@ -111,8 +112,8 @@ void have_mutex(int kind, std::uint64_t /*mutex*/, const void* /*caller*/) {
   if (Thread* thread = counted_thread()) turn_unmarked(thread, Activity::works);
 }
 
-/// A thread leaves a task for another: for a new one, or for one that it had left before, whose place among
-/// the tasks around tells it.
+/// A thread leaves a task for another: for a new one, or for one that it had left before, which is
+/// then on the stack of tasks that it left.
 void schedule_task(Data* before, int /*status*/, Data* next) {
   Thread* thread = counted_thread();
   if (thread == nullptr || next == nullptr) return;

@@ -35,7 +35,7 @@ static_assert(sizeof(Redirected) == 64);
 /// Every Redirected is declared with this mark, by which the slots of its name are known.
 #define CULPRIT_REDIRECTED __attribute__((section("culprit_redirected"), used))
 
-/// Tells the modules that the process was started with from those that are loaded later: before any
+/// Records which modules the process was started with, apart from those that are loaded later: before any
 /// constructor that loads one, as far as ours runs first.
 void note_modules_of_start();
 

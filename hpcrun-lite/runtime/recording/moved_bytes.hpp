@@ -28,9 +28,9 @@ struct InterposedCall {
 
 void add_moved_bytes(Direction direction, std::uint64_t bytes, const InterposedCall& call);
 
-/// After a call that moved so many bytes, if any: counts them, and leaves errno as it is. What MPI's messages
-/// read and write on their own behalf does not count. To be called by the interposed function itself.
-/// Async-signal-safe.
+/// After a call that moved this number of bytes, if any: counts them, and leaves errno as it is. What MPI's
+/// messages read and write on their own behalf does not count. To be called by the interposed function
+/// itself. Async-signal-safe.
 inline void count_bytes(Direction direction, ssize_t bytes, const InterposedCall& call) {
   const CulpritThread& thread = culprit_rt_thread;
   if (bytes > 0 && thread.calls != nullptr && (thread.marked_below == 0 || thread.in_file_call))

@@ -82,8 +82,8 @@ void explain(const char* path, int error) {
   say(line);
 }
 
-/// Tells this file and its trace from those of all other processes. Where the kernel has no random numbers
-/// yet, as early as at the boot, from the instant and what the process's clock and number are.
+/// A number that the files of no other process have. Where the kernel has no random numbers yet, as early as
+/// at the boot, it is formed from the time and the process's number.
 std::uint64_t draw_key() {
   std::uint64_t key = 0;
   constexpr long kNonBlocking = 1;
@@ -228,20 +228,20 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
 
 [[gnu::cold, gnu::noinline]] void time_recorded(Thread* thread) {
   thread->call_cost.timed_ns += recording_cost(thread->call_cost.exit_ns) * kCallsPerTimed;
-  tell_call_cost(thread);
+  record_call_cost(thread);
 }
 
 // Timed calls know what comes after each call, however little that is. Samples know all that is in our code,
 // where they are many; a few are of the program's start.
-void tell_call_cost(Thread* thread) {
+void record_call_cost(Thread* thread) {
   constexpr std::uint64_t kEnough = 16;
   CallCost& cost = thread->call_cost;
   const bool enough = cost.sampled_ns >= kEnough * thread->grid.period();
   const std::uint64_t all = std::max(cost.timed_ns, enough ? cost.sampled_ns : 0);
-  if (all <= cost.told_ns) return;
-  thread->tree->add_trace_cost(all - cost.told_ns);
-  if (process.traced) count_trace_cost(all - cost.told_ns);
-  cost.told_ns = all;
+  if (all <= cost.recorded_ns) return;
+  thread->tree->add_trace_cost(all - cost.recorded_ns);
+  if (process.traced) count_trace_cost(all - cost.recorded_ns);
+  cost.recorded_ns = all;
 }
 
 CulpritTotals count_totals() {

@@ -35,9 +35,9 @@ inline constexpr std::uint32_t kCallsPerTimed = 61;
 /// What recording a call has cost that was left at `exit_ns` (CLOCK_MONOTONIC), with two looks at the clock
 /// for its enter and exit, in ns; 0 where the thread was interrupted meanwhile.
 std::uint64_t recording_cost(std::uint64_t exit_ns);
-/// The thread, which is recording, tells its tree what its calls cost, if that is more than what it told.
-/// Async-signal-safe.
-void tell_call_cost(Thread* thread);
+/// Records in the tree of the thread, which is recording, what its calls cost, if that is more than what was
+/// recorded. Async-signal-safe.
+void record_call_cost(Thread* thread);
 /// The calling thread has recorded on its time line what was left at `call_cost.exit_ns`; now and then it is
 /// timed.
 void time_recorded(Thread* thread);

@@ -23,7 +23,7 @@ constexpr std::uint32_t kJudged = 4096, kFewTimed = 8;
 constexpr std::uint64_t kMuch = 2'000'000;  // ns
 /// At that rate, in calls per second, following them takes 0.3 % of the time, if it takes 100 ns each.
 constexpr std::uint64_t kMostOften = 30'000;
-/// And one part in this many of the time, as far as a few that are timed can tell: these take longer than
+/// And one part in this many of the time, as estimated from a few that are timed: these take longer than
 /// most, and some were interrupted.
 constexpr std::uint64_t kShare = 100;
 /// Calls that are not followed then: at least kPauses times those that were, at most kLongestPause times.
@@ -72,7 +72,7 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
   if (stretches.timed >= kFewTimed && cost_of(stretches) > kMuch) stretches.to_judge = 0;
   if (process.traced) return;
   thread->call_cost.timed_ns += cost * kCallsPerTimed;
-  tell_call_cost(thread);
+  record_call_cost(thread);
 }
 
 void begin_gap(Thread* thread, NodeIndex call, std::uint64_t exit_ns) {

@@ -46,7 +46,7 @@ using measurement::SampleValues;
 
 /// A tick may be taken that much later although the thread had a processor.
 constexpr std::uint64_t kLate = 200'000;
-/// So many late samples in a row leave what they used to the next.
+/// This many late samples in a row leave what they used to the next.
 constexpr std::uint32_t kMostLate = 16;
 
 /// A sample, as far as it says what the thread's CPU time was used for.
@@ -106,8 +106,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
     count_flaws(thread, flaws, elapsed);
   if (met_own_code(thread)) [[unlikely]]
     thread->call_cost.sampled_ns += thread->grid.period();
-  if (thread->call_cost.sampled_ns > thread->call_cost.told_ns) [[unlikely]]
-    tell_call_cost(thread);
+  if (thread->call_cost.sampled_ns > thread->call_cost.recorded_ns) [[unlikely]]
+    record_call_cost(thread);
   const CodeMark found = current_mark(thread, start, flaws);
   const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);

@@ -14,7 +14,7 @@ inline bool is_outside_of_marks(std::uintptr_t here) {
   return mark == 0 || (mark <= here && culprit_rt_left_behind(here));
 }
 
-/// Tells the thread's signal handler, while it lives, that the thread is inside a call that may wait, whose
+/// While it lives, it marks for the signal handler that the thread is inside a call that may wait, whose
 /// function stands in call paths for the wrapper's own frame: libraries leave some calls by a jump, and their
 /// frame is gone while they wait. Calls within calls (the Fortran bindings over C, PMPI under a tool, the
 /// library over itself, its locks) count as the outermost one. A mark that a longjmp or a cancelled thread

@@ -12,11 +12,11 @@ struct PythonFrame {
   std::uintptr_t at;           ///< an address in the stack frame of the C function that runs it
   std::uintptr_t code;         ///< its code object
   std::uintptr_t instruction;  ///< that it executes, or executed last
-  std::uint64_t identity;      ///< a hash that tells code objects at one address apart; 0: not known
+  std::uint64_t identity;      ///< a hash that distinguishes code objects at one address; 0: not known
   std::uint32_t module, line;  ///< its entry in the module table, and where it is
 };
 
-/// What a thread's chain of frames was read from last, so that one system call tells that it is the same, but
+/// What a thread's chain of frames was read from last, so that one system call shows that it is the same, but
 /// for the instructions that its frames are at: what is read depends on nothing but these bytes. Used as
 /// PythonFrames are.
 struct PythonReadings {

@@ -77,10 +77,10 @@ struct CostAccount {
 
 /// What it costs a thread that its calls are counted, followed and recorded.
 struct CallCost {
-  std::uint64_t exit_ns;     ///< when the call that is being recorded was left
-  std::uint64_t timed_ns;    ///< by calls that were timed
-  std::uint64_t sampled_ns;  ///< by samples that met our code
-  std::uint64_t told_ns;     ///< of the larger of both, what the measurement has
+  std::uint64_t exit_ns;      ///< when the call that is being recorded was left
+  std::uint64_t timed_ns;     ///< by calls that were timed
+  std::uint64_t sampled_ns;   ///< by samples that met our code
+  std::uint64_t recorded_ns;  ///< of the larger of both, what the measurement has
 };
 
 /// A thread's timers and counters of one of the process's events.

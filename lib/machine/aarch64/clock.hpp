@@ -14,7 +14,7 @@ inline std::uint64_t ticks() noexcept {
   return count << std::countl_zero(static_cast<std::uint32_t>(frequency | 1));
 }
 
-/// Tells the processor that this thread waits for another by looking again and again.
+/// A hint to the processor that this thread spins until another is done.
 inline void pause() noexcept {
   __asm__ volatile("isb" : : : "memory");  // what `yield` does not do: it takes some time
 }

@@ -11,7 +11,7 @@ inline std::uint64_t ticks() noexcept {
   return __builtin_ia32_rdtsc();
 }
 
-/// Tells the processor that this thread waits for another by looking again and again.
+/// A hint to the processor that this thread spins until another is done.
 inline void pause() noexcept {
   __builtin_ia32_pause();
 }

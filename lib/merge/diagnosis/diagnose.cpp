@@ -79,7 +79,7 @@ namespace {
 
 using database::ScheduledThread;
 
-/// Tells rows of one-sided communication, and its stamps, of which ranks and hosts their locations are.
+/// Sets the ranks and hosts of rows of one-sided communication, and of its stamps, by their locations.
 void place(std::vector<blame::EpochRow>& rows, std::vector<blame::EpochStamp>& stamps,
            const database::EachLocation& locations) {
   if (rows.empty() && stamps.empty()) return;

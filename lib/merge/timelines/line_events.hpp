@@ -29,7 +29,7 @@ struct LineWait {
   bool continued = false;                  ///< not the first part
 };
 
-/// Told of a time line's events in the order of time. Calls, waits and frames nest: what was entered last is
+/// Receives a time line's events in the order of time. Calls, waits and frames nest: what was entered last is
 /// left first. Operations and samples lie between.
 class LineEvents {
  public:

@@ -16,8 +16,8 @@ using metrics::Accumulator;
 
 namespace {
 
-/// Locations whose values are summed at once: as many as a tile usually has; fewer where there are so many
-/// flat scopes, each with a value per location, that they would take much memory.
+/// Locations whose values are summed at once: as many as a tile usually has; fewer where flat scopes,
+/// each with a value per location, would take much memory.
 constexpr std::size_t kMostLanes = 512;
 constexpr std::size_t kLeastLanes = 64;
 constexpr std::size_t kFlatBytes = std::size_t{16} << 20;

@@ -52,7 +52,7 @@ struct DelayOptions {
   /// What time lines cost waiters here is sent to the ranks that have them after a round with more accounts,
   /// which take some hundred bytes each. The costs are the same for any number.
   std::size_t accounts_kept = 1 << 18;
-  /// Told of each wait where it was recorded, in no order; nothing: nobody is.
+  /// Called with each wait where it was recorded, in no order; may be empty.
   CompareObserver observer = {};
   /// By which code is compared; must outlive the call. nullptr: each call path by itself.
   const ProcedureChains* chains = nullptr;

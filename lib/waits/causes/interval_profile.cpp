@@ -66,26 +66,26 @@ void IntervalProfile::add(const TimeLine& line, const Interval& interval) {
     if (interval.through) add_call(to, event, all_.of_call(event.context));
   }
   added(to);
-  if (!sampled_gaps_.empty() || !long_calls_.empty()) add_told_elsewhere(line);
+  if (!sampled_gaps_.empty() || !long_calls_.empty()) add_deferred(line);
 }
 
 inline void IntervalProfile::add_gap(Adding& to, std::uint32_t call, const Event& event,
                                      std::uint64_t before_ns) {
   if (event.enter_ns <= before_ns) return;
   to.add(event.gap, event.enter_ns - before_ns);
-  if (event.sampled) add_told_elsewhere(SampledGap{.call = call, .region = event.gap});
+  if (event.sampled) defer(SampledGap{.call = call, .region = event.gap});
 }
 
 inline void IntervalProfile::add_call(Adding& to, const Event& event, std::uint32_t region) {
   const std::uint64_t ns = event.exit_ns - event.enter_ns;
   if (event.wait == Event::kLongWait) {
-    add_told_elsewhere(LongCall{.region = region, .wait = event.waits, .ns = ns});
+    defer(LongCall{.region = region, .wait = event.waits, .ns = ns});
   } else if (ns > event.wait) {
     to.add(region, ns - event.wait);
   }
 }
 
-void IntervalProfile::add_told_elsewhere(const TimeLine& line) {
+void IntervalProfile::add_deferred(const TimeLine& line) {
   for (const SampledGap& gap : sampled_gaps_) {
     for_samples(line, gap.call, [&](const Sample& sample) {
       samples_.push_back({.region = gap.region, .context = sample.charged, .ns = sample.ns});

@@ -120,9 +120,9 @@ class IntervalProfile {
                                       std::uint64_t before_ns);
   [[gnu::always_inline]] void add_call(Adding& to, const Event& event, std::uint32_t region);
   // Rare: apart, so that what is frequent stays in registers.
-  [[gnu::noinline]] void add_told_elsewhere(const SampledGap& gap) { sampled_gaps_.push_back(gap); }
-  [[gnu::noinline]] void add_told_elsewhere(const LongCall& call) { long_calls_.push_back(call); }
-  void add_told_elsewhere(const TimeLine& line);
+  [[gnu::noinline]] void defer(const SampledGap& gap) { sampled_gaps_.push_back(gap); }
+  [[gnu::noinline]] void defer(const LongCall& call) { long_calls_.push_back(call); }
+  void add_deferred(const TimeLine& line);
 
   const Regions& all_;
   std::uint32_t round_ = 1;

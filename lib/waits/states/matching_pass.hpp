@@ -18,8 +18,8 @@
 
 namespace culprit::waits {
 
-/// Told of each record as it is read, in the order of exits on each time line: what the analyses need that is
-/// no matter of matching (samples, iterations).
+/// Called with each record as it is read, in the order of exits on each time line: what the analyses need
+/// that is no matter of matching (samples, iterations).
 using Observer = std::function<void(Location, const measurement::trace::Record&)>;
 
 struct MatchingOptions {

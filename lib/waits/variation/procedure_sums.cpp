@@ -430,7 +430,7 @@ const ProcedureSum* ProcedureSums::dominant(bool even) const {
   return first;
 }
 
-/// A procedure that is called once, and iterates: its loop, or what the loop calls, tells better what recurs.
+/// A procedure that is called once, and iterates: its loop, or what the loop calls, shows better what recurs.
 const ProcedureSum* ProcedureSums::what_recurs(const ProcedureSum* sum, bool even) const {
   for (const ProcedureSum& each : sums_) {  // the heaviest first: from the outside in
     if (sum == nullptr || 2 * sum->inside <= rows_) break;

@@ -20,7 +20,7 @@ namespace {
 
 using Values = std::vector<std::uint64_t>;
 
-/// What each rank of the analysis finds, of values dealt out at random.
+/// What each rank of the analysis finds, of values that are distributed at random.
 Values found_by_all(const Values& all, std::uint64_t place, std::size_t analysts, std::mt19937_64& random) {
   std::vector<Values> values(analysts);
   for (const std::uint64_t value : all) values[random() % analysts].push_back(value);

@@ -20,7 +20,7 @@ namespace culprit::viewer {
 namespace {
 
 constexpr std::size_t kLongestName = 300;    // a reader sees no more of it
-constexpr std::size_t kLongNames = 400'000;  // bytes; once the page has so many, names are shorter
+constexpr std::size_t kLongNames = 400'000;  // bytes; once the page has this many, names are shorter
 constexpr std::size_t kEnough = 60;
 
 std::string meaning_of(const database::Contents& experiment, const views::Column& column) {

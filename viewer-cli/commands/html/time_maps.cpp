@@ -133,7 +133,7 @@ class Maps {
   }
 
  private:
-  static constexpr database::ContextId kAwaitsThreads = database::kNone - 1;  // no experiment has so many
+  static constexpr database::ContextId kAwaitsThreads = database::kNone - 1;  // no experiment has this many
 
   template <class Wanted>
   [[nodiscard]] std::vector<double> waits(Wanted wanted) const {

@@ -39,8 +39,8 @@ class StartPage {
     if (diagnosis_.total_s > 0) {
       const bool healthy = findings_.verdict.kind == VerdictKind::healthy;
       if (healthy) work();  // which matters more then
-      if (diagnosis_.idle_share() >= kWorthTelling) blamed();
-      if (tells_of_threads())
+      if (diagnosis_.idle_share() >= kWorthReporting) blamed();
+      if (names_thread_causes())
         add_thread_causes(page_, workspace_, findings_.thread_causes, kBlamedListed, false, width_);
       if (experiment_.trace().traced > 0) time_lines();
       if (!healthy) work();
@@ -82,7 +82,7 @@ class StartPage {
     }
     if (!parts.empty()) text += ": " + enumerate(parts);
     text += '.';
-    if (diagnosis_.idle_share() < kWorthTelling) {
+    if (diagnosis_.idle_share() < kWorthReporting) {
       text += ' ' + little_idleness_phrase(experiment_);
     } else if (const std::string kinds = idleness_parts_phrase(findings_.waiting); !kinds.empty()) {
       text += " It is " + kinds + '.';
@@ -93,7 +93,7 @@ class StartPage {
   }
 
   /// Whether the page says who makes threads of a process idle.
-  [[nodiscard]] bool tells_of_threads() const {
+  [[nodiscard]] bool names_thread_causes() const {
     return findings_.verdict.kind == VerdictKind::threads_idle || !findings_.threads.empty();
   }
 
@@ -152,7 +152,7 @@ class StartPage {
 
   /// As the report has it.
   void say_why_none(const views::Figures& all, const Blamed& blamed) {
-    if (tells_of_threads() && !waits_in_mpi(all, blamed)) return;  // which says why
+    if (names_thread_causes() && !waits_in_mpi(all, blamed)) return;  // which says why
     const bool of_ranks = experiment_.run.ranks > 0 && experiment_.roles[blamed.role].name == "main";
     const double lacked = of_ranks && diagnosis_.idle_s > 0
                               ? findings_.verdict.losses.no_processor_s * blamed.idle_s / diagnosis_.idle_s
@@ -163,7 +163,7 @@ class StartPage {
                 width_, 4, Tone::dim);
       return;
     }
-    const bool again = std::exchange(told_that_delays_move_, true);
+    const bool again = std::exchange(said_that_delays_move_, true);
     if (again && experiment_.roles[blamed.role].threads == 1) return;
     page_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
                     : unexplained_phrase(all, blamed.role, ""),
@@ -259,7 +259,7 @@ class StartPage {
   int width_;
   std::vector<std::string> names_;  // of all suspects
   std::set<const database::Suspect*> listed_;
-  bool told_that_delays_move_ = false;  // what is said of one place in full is said of others shortly
+  bool said_that_delays_move_ = false;  // what is said of one place in full is said of others shortly
   Page page_;
 };
 

@@ -18,7 +18,7 @@ constexpr int kLabelWidth = 10;     // "invocation"
 constexpr int kTallest = 6;         // lines of a bar
 constexpr double kLeastApart = 14;  // columns between numbers on an axis
 constexpr std::size_t kCellsPerMessage = 4;
-/// Told apart without colours, too.
+/// Distinguished without colours, too.
 constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
 constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
 
@@ -139,7 +139,7 @@ void TimePane::draw_map(Canvas& canvas, const Area& inside) {
   draw_messages(canvas, inside);
 }
 
-/// All where they can be told apart, else those that arrived in what the cursor is on.
+/// All where they can be distinguished, else those that arrived in what the cursor is on.
 void TimePane::draw_messages(Canvas& canvas, const Area& inside) const {
   if (near_ == nullptr || bar_height_ == 1) return;
   for (const CallsGrid::Line& line : map_.messages) draw_message(canvas, inside, line);

@@ -19,7 +19,7 @@ class MenuBox {
 
   enum class Answer : std::uint8_t { open, left, taken };
   Answer handle(const Event& event);
-  /// Tells the one who asked; after Answer::taken.
+  /// Calls back the one who asked; after Answer::taken.
   void answer() const;
   void draw(Canvas& canvas, bool unicode);
 
@@ -59,7 +59,7 @@ class PromptLine {
 
   enum class Answer : std::uint8_t { open, left, entered };
   Answer handle(const Event& event);
-  /// Tells the one who asked; after `entered` and `left`.
+  /// Calls back the one who asked; after `entered` and `left`.
   void answer(Answer how) const;
   void draw(Canvas& canvas, int row) const;
   [[nodiscard]] const std::string& text() const { return prompt_.text; }

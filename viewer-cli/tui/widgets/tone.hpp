@@ -53,7 +53,7 @@ inline constexpr int kHeats = 8;
 inline constexpr int kParts = 8;
 inline constexpr int kSeries = 4;
 
-/// Heats told apart by shape.
+/// Heats distinguished by shape.
 inline constexpr std::array<char32_t, kHeats> kHeatBlocks = {U'▁', U'▂', U'▃', U'▄', U'▅', U'▆', U'▇', U'█'};
 inline constexpr std::array<char32_t, kHeats> kHeatLetters = {U'.', U':', U'-', U'=', U'+', U'*', U'#', U'@'};
 

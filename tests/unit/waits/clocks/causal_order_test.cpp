@@ -23,7 +23,7 @@ struct HostClock {
   }
 };
 
-/// Ranks are dealt out to the hosts in turn.
+/// Ranks are placed on the hosts in turn (round robin).
 void set_clocks(ScriptedRun& run, const std::vector<HostClock>& hosts) {
   for (std::size_t rank = 0; rank < run.processes.size(); ++rank) {
     const HostClock& clock = hosts[rank % hosts.size()];
