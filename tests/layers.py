@@ -73,6 +73,9 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/publishe
 FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 LONGEST_GUIDE = 15  # lines
 CITING = {".cpp", ".hpp", ".h", ".c", ".def", ".py", ".cmake", ".md"}
+WITH_GUIDES = ("docs", "hpcrun-lite", "lib", "packaging", "prof-mpi", "python", "tests", "viewer-cli")
+DATA = {"tests/same_bytes/cavity"}  # cases of data: neither these nor the folders in them need a guide
+STARTS = re.compile(r"\b[Ss]tart(?:s| reading)? (?:at|with|here|there)\b")
 LIB_FOLDERS = {path.split("/")[1] for path in MAY_INCLUDE if path.startswith("lib/")}
 FOLDERS = LIB_FOLDERS | {"interface", "launcher", "mpi", "runtime"}
 # Where what the tools say comes out; all else goes through these, so that no name gets to a terminal as it is. The wrappers
@@ -209,17 +212,30 @@ def citations_of_no_section():
     return wrong
 
 
+def needs_no_guide(folder):
+    """Folders of tests/unit that mirror a folder of the tools, and data (CONTRIBUTING.md, conventions)."""
+    if folder.is_relative_to("tests/unit"):
+        mirrored = folder.relative_to("tests/unit")
+        return bool(mirrored.parts) and any((ROOT / tools / mirrored).is_dir() for tools in ("lib", "."))
+    return any(folder.is_relative_to(data) for data in DATA)
+
+
 def folders_without_guide():
-    """Folders of the tools whose README.md is missing or too long to be read at once."""
+    """Folders whose README.md is missing, too long to be read at once, or names no place to start."""
     wrong = []
-    for where in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "python", "tests"):
-        for folder in [ROOT / where, *(path for path in sorted((ROOT / where).rglob("*")) if path.is_dir())]:
-            sources = [path for path in folder.iterdir() if path.suffix in (".cpp", ".hpp", ".c", ".py")]
-            guide = folder / "README.md"
-            if len(sources) >= 3 and not guide.exists():
-                wrong.append(f"{folder.relative_to(ROOT)}: has no README.md")
-            if guide.exists() and len(guide.read_text().splitlines()) > LONGEST_GUIDE:
-                wrong.append(f"{guide.relative_to(ROOT)}: longer than {LONGEST_GUIDE} lines")
+    for folder in sorted(path for where in WITH_GUIDES for path in (ROOT / where, *(ROOT / where).rglob("*")) if path.is_dir()):
+        name = folder.relative_to(ROOT)
+        guide = folder / "README.md"
+        if not guide.exists():
+            made_by_tools = all(path.suffix == ".pyc" for path in folder.iterdir())  # __pycache__, or an empty one, which Git does not keep
+            if not made_by_tools and not needs_no_guide(name):
+                wrong.append(f"{name}: has no README.md")
+            continue
+        text = guide.read_text()
+        if len(text.splitlines()) > LONGEST_GUIDE:
+            wrong.append(f"{name}/README.md: longer than {LONGEST_GUIDE} lines")
+        if not STARTS.search(" ".join(text.split())):
+            wrong.append(f"{name}/README.md: names no place to start")
     return wrong
 
 
