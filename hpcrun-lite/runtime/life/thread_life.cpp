@@ -88,7 +88,7 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .call = 0,
                                     .stretch = 0,
                                     .pause = 0,
-                                    .calls = &thread->calls,
+                                    .calls = &thread->calls.counted,
                                     .published = nullptr,
                                     .lock_wait = nullptr,
                                     .in_file_call = false};
@@ -124,9 +124,9 @@ void end_thread() {
 
 void restart_after_fork() {
   Thread* mine = this_thread();
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
     thread->busy.store(false, std::memory_order_relaxed);
-    if (!thread->used.load(std::memory_order_relaxed)) continue;
+    if (!thread->pool.used.load(std::memory_order_relaxed)) continue;
     stop_kernel_events(thread);  // the parent's: they count its threads
     thread->forget_timers();     // a child has none of its parent's
     if (thread != mine) free_thread(thread);

@@ -49,37 +49,39 @@ void hand_over_partner(Thread* thread, CulpritPartnerCount& partner) {
 
 void hand_over_all_calls(Thread* thread) {
   if (thread->tree == nullptr || !thread->tree->usable()) return;
-  if (thread->calls.has_io) {
-    for (CulpritCallCount& slot : thread->calls.io) {
+  CulpritCallTable& table = thread->calls.counted;
+  if (table.has_io) {
+    for (CulpritCallCount& slot : table.io) {
       if (slot.tree == thread->tree_number) hand_over_bytes(thread, slot, slot.node);
     }
   }
   if (!thread->calls_are_counted) return;
-  for (CulpritCallCount& slot : thread->calls.slots) {
+  for (CulpritCallCount& slot : table.slots) {
     if (slot.tree == thread->tree_number) hand_over_calls(thread, slot, slot.node);
   }
-  for (CulpritPartnerCount& partner : thread->calls.partners) {
+  for (CulpritPartnerCount& partner : table.partners) {
     if (partner.generation != 0) hand_over_partner(thread, partner);
   }
 }
 
 void hand_over_calls_of_all_threads() {
   if (!file.open()) return;  // a rank that is not wanted has no trees any more
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    if (thread->used.load(std::memory_order_acquire)) hand_over_all_calls(thread);
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
+    if (thread->pool.used.load(std::memory_order_acquire)) hand_over_all_calls(thread);
   }
 }
 
 void forget_calls(Thread* thread) {
-  if (thread->calls.has_io) {
-    for (CulpritCallCount& slot : thread->calls.io) slot = {};
-    thread->calls.has_io = thread->calls.changes_io = false;
+  CulpritCallTable& table = thread->calls.counted;
+  if (table.has_io) {
+    for (CulpritCallCount& slot : table.io) slot = {};
+    table.has_io = table.changes_io = false;
   }
   if (!thread->calls_are_counted) return;
-  for (CulpritCallCount& slot : thread->calls.slots) {
+  for (CulpritCallCount& slot : table.slots) {
     if (slot.key != 0) slot = {};
   }
-  for (CulpritPartnerCount& partner : thread->calls.partners) partner = {};
+  for (CulpritPartnerCount& partner : table.partners) partner = {};
   thread->calls_are_counted = false;
 }
 

@@ -277,7 +277,7 @@ void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& sta
 /// Python functions, null where no interpreter runs.
 NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site, PythonChain* chain) {
   const std::uint64_t python = chain == nullptr ? 0 : hash_of(*chain);
-  KnownPaths::Place& place = thread->known_paths.of(site, start.sp, python);
+  KnownPaths::Place& place = thread->calls.known_paths.of(site, start.sp, python);
   if (place.tree == thread->tree_number && place.modules == module_generation() &&
       place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
     return place.node;

@@ -227,7 +227,7 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
 }
 
 [[gnu::cold, gnu::noinline]] void time_recorded(Thread* thread) {
-  thread->call_cost.timed_ns += recording_cost(thread->call_cost.exit_ns) * kCallsPerTimed;
+  thread->calls.cost.timed_ns += recording_cost(thread->calls.cost.exit_ns) * kCallsPerTimed;
   record_call_cost(thread);
 }
 
@@ -235,7 +235,7 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
 // where they are many; a few are of the program's start.
 void record_call_cost(Thread* thread) {
   constexpr std::uint64_t kEnough = 16;
-  CallCost& cost = thread->call_cost;
+  CallCost& cost = thread->calls.cost;
   const bool enough = cost.sampled_ns >= kEnough * thread->grid.period();
   const std::uint64_t all = std::max(cost.timed_ns, enough ? cost.sampled_ns : 0);
   if (all <= cost.recorded_ns) return;

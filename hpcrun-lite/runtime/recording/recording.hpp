@@ -38,11 +38,11 @@ std::uint64_t recording_cost(std::uint64_t exit_ns);
 /// Records in the tree of the thread, which is recording, what its calls cost, if that is more than what was
 /// recorded. Async-signal-safe.
 void record_call_cost(Thread* thread);
-/// The calling thread has recorded on its time line what was left at `call_cost.exit_ns`; now and then it is
+/// The calling thread has recorded on its time line what was left at `calls.cost.exit_ns`; now and then it is
 /// timed.
 void time_recorded(Thread* thread);
 inline void count_recorded(Thread* thread) {
-  if (++thread->recorded_calls % kCallsPerTimed == 0) [[unlikely]]
+  if (++thread->calls.recorded % kCallsPerTimed == 0) [[unlikely]]
     time_recorded(thread);
 }
 

@@ -71,7 +71,7 @@ std::uint32_t pause_after(Stretches& stretches, std::uint64_t time) {
   stretches.largest_ns = std::max(stretches.largest_ns, cost);
   if (stretches.timed >= kFewTimed && cost_of(stretches) > kMuch) stretches.to_judge = 0;
   if (process.traced) return;
-  thread->call_cost.timed_ns += cost * kCallsPerTimed;
+  thread->calls.cost.timed_ns += cost * kCallsPerTimed;
   record_call_cost(thread);
 }
 

@@ -32,7 +32,7 @@ namespace {
 }  // namespace
 
 bool is_on_time_line(const Thread* thread) {
-  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main && thread->recorded_calls != 0;
+  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main && thread->calls.recorded != 0;
 }
 
 bool may_trace(Thread* thread, const void* here) {
@@ -54,7 +54,7 @@ __attribute__((noinline)) void end_traced_region(Thread* thread, std::uint64_t b
     return;
   }
   hold_handler_off(thread, here);
-  thread->call_cost.exit_ns = end_ns;
+  thread->calls.cost.exit_ns = end_ns;
   if (begin_recording(thread)) {
     if (ensure_tree(thread) && thread->trace != nullptr) {
       CulpritPath path{};

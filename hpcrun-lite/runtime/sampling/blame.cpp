@@ -366,8 +366,9 @@ void publish_all_totals() {
   if (!teams::active() || !file.open()) return;  // a rank that is not wanted has no trees any more
   const std::uint64_t time = account_time();
   Thread* last = nullptr;  // that has a tree: takes what those without leave behind
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    if (!thread->used.load(std::memory_order_acquire) || thread->blame.account.activity == Activity::none)
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
+    if (!thread->pool.used.load(std::memory_order_acquire) ||
+        thread->blame.account.activity == Activity::none)
       continue;
     Totals totals{};
     if (!look_at_totals(thread->blame, time, totals)) continue;

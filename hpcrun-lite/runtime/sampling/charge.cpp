@@ -84,8 +84,8 @@ void charge_late_cpu_time(Thread* thread) {
 
 void charge_late_cpu_time_of_all() {
   if (!file.open()) return;  // a rank that is not wanted has no trees any more
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    if (thread->used.load(std::memory_order_acquire)) charge_late_cpu_time(thread);
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
+    if (thread->pool.used.load(std::memory_order_acquire)) charge_late_cpu_time(thread);
   }
 }
 

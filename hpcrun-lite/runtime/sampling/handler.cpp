@@ -105,8 +105,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
   if (met_own_code(thread)) [[unlikely]]
-    thread->call_cost.sampled_ns += thread->grid.period();
-  if (thread->call_cost.sampled_ns > thread->call_cost.recorded_ns) [[unlikely]]
+    thread->calls.cost.sampled_ns += thread->grid.period();
+  if (thread->calls.cost.sampled_ns > thread->calls.cost.recorded_ns) [[unlikely]]
     record_call_cost(thread);
   const CodeMark found = current_mark(thread, start, flaws);
   const measurement::WaitKind mark = found.kind;
@@ -139,7 +139,7 @@ void take_tick(Thread* thread, const void* context) {
     thread->grid.pass(time);
     done = true;
   } else if (is_counting(thread, unwind::registers_of(context).sp)) {
-    thread->call_cost.sampled_ns += thread->grid.period();
+    thread->calls.cost.sampled_ns += thread->grid.period();
   } else if (begin_recording(thread)) {
     if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
     done = record_ticks(thread, context, time);

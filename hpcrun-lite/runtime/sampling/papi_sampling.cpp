@@ -173,7 +173,7 @@ void release_papi() {
 
 void restart_papi() {
   if (!loaded) return;
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
     for (std::size_t i = 0; i < thread->papi.descriptors.count; ++i)
       system_call(SYS_close, thread->papi.descriptors.numbers[i]);
     thread->papi.descriptors.count = 0;

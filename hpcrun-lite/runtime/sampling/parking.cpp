@@ -35,7 +35,7 @@ constexpr std::uint64_t kWorthwhile = kSecond / 10;
 constexpr std::uint64_t kInterval = 8;
 constexpr std::uint64_t kLongestInterval = kSecond;
 constexpr std::uint64_t kBetweenLooks = kSecond / 1000;
-/// When the flusher thread looks at each thread; 0: not at all. By Thread::number, side by side, since it
+/// When the flusher thread looks at each thread; 0: not at all. By PoolPlace::number, side by side, since it
 /// goes through them often.
 struct Look {
   std::atomic<std::uint64_t> due;
@@ -91,7 +91,7 @@ void work_again(Thread* thread) {
 }
 
 void stop_watching(const Thread* thread) {
-  if (thread->number < kMostWatched) looks[thread->number].due.store(0, std::memory_order_relaxed);
+  if (thread->pool.number < kMostWatched) looks[thread->pool.number].due.store(0, std::memory_order_relaxed);
 }
 
 void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint64_t time) {
@@ -117,11 +117,11 @@ void watch(Thread* thread) {
   parking.looked_at.store(false, std::memory_order_relaxed);
   parking.cpu_ns.store(thread_cpu_time(), std::memory_order_relaxed);
   std::uint32_t end = looks_end.load(std::memory_order_relaxed);
-  while (end <= thread->number &&
-         !looks_end.compare_exchange_weak(end, thread->number + 1, std::memory_order_relaxed)) {
+  while (end <= thread->pool.number &&
+         !looks_end.compare_exchange_weak(end, thread->pool.number + 1, std::memory_order_relaxed)) {
   }
-  looks[thread->number].thread.store(thread, std::memory_order_relaxed);
-  looks[thread->number].due.store(due, std::memory_order_seq_cst);
+  looks[thread->pool.number].thread.store(thread, std::memory_order_relaxed);
+  looks[thread->pool.number].due.store(due, std::memory_order_seq_cst);
   ring_flusher_before(due);
   // Once more, long before it is looked at: what the thread uses from here on is to be little.
   parking.cpu_ns.store(thread_cpu_time(), std::memory_order_relaxed);
@@ -210,7 +210,7 @@ void park_if_waiting(Thread* thread, const void* context, measurement::NodeIndex
   thread->account.woken_ns = 0;
   if (!in_system_call(context) || thread->blocked_call) return;  // of a blocked call only the end is seen
   if (same && cpu_ns <= kHardlyAny) thread->account.woken_ns = cpu_ns;  // for us alone
-  if (thread->number >= kMostWatched) return;
+  if (thread->pool.number >= kMostWatched) return;
   parking.end_is_seen = end_is_seen(mark, unwind::registers_of(context).sp);
   if (!parking.end_is_seen && parking.unchanged < parking.patience) return;
   wait_outside(thread, context);
@@ -277,7 +277,8 @@ std::uint64_t look_at_parked_threads(std::uint64_t time) {
 }
 
 void look_at_stop(Thread* thread) {
-  if (thread->number >= kMostWatched || looks[thread->number].due.load(std::memory_order_acquire) == 0)
+  if (thread->pool.number >= kMostWatched ||
+      looks[thread->pool.number].due.load(std::memory_order_acquire) == 0)
     return;
   Parking& parking = thread->parking;
   const std::uint64_t clock = cpu_time_of(thread->tid);
@@ -287,18 +288,18 @@ void look_at_stop(Thread* thread) {
 }
 
 void look_after_stop(Thread* thread) {
-  if (thread->number >= kMostWatched) return;
-  std::uint64_t due = looks[thread->number].due.load(std::memory_order_relaxed);
+  if (thread->pool.number >= kMostWatched) return;
+  std::uint64_t due = looks[thread->pool.number].due.load(std::memory_order_relaxed);
   if (due == 0) return;
-  looks[thread->number].due.compare_exchange_strong(due, now(), std::memory_order_seq_cst);
+  looks[thread->pool.number].due.compare_exchange_strong(due, now(), std::memory_order_seq_cst);
   ring_flusher();
 }
 
 void note_open_waits() {
   const std::uint64_t time = sampling_time(now());
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
     const Parking& parking = thread->parking;
-    if (!thread->used.load(std::memory_order_acquire) || !parking.on.load(std::memory_order_acquire))
+    if (!thread->pool.used.load(std::memory_order_acquire) || !parking.on.load(std::memory_order_acquire))
       continue;
     if (thread->trace == nullptr || time <= parking.since_ns) continue;
     thread->trace->sample(monotonic_time(time), time - parking.since_ns, parking.node, parking.mark);

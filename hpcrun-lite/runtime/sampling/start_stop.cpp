@@ -58,8 +58,8 @@ void resume_thread(Thread* thread) {
 }
 
 void for_each_thread(void (*act)(Thread*)) {
-  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
-    if (thread->used.load(std::memory_order_acquire)) act(thread);
+  for (Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
+    if (thread->pool.used.load(std::memory_order_acquire)) act(thread);
   }
 }
 

@@ -62,7 +62,7 @@ std::uint64_t changed(std::uint64_t head, const Thread* first) {
 void add_unused(Thread* thread) {
   std::uint64_t head = unused_threads.load(std::memory_order_relaxed);
   do {
-    thread->next_unused.store(first_of(head), std::memory_order_relaxed);
+    thread->pool.next_unused.store(first_of(head), std::memory_order_relaxed);
   } while (!unused_threads.compare_exchange_weak(head, changed(head, thread), std::memory_order_release,
                                                  std::memory_order_relaxed));
 }
@@ -76,7 +76,8 @@ Thread* take_unused() {
     if (first == nullptr) return nullptr;
     // Where another thread took it meanwhile this reads what does not matter: threads are never unmapped.
   } while (!unused_threads.compare_exchange_weak(
-      head, changed(head, first->next_unused.load(std::memory_order_relaxed)), std::memory_order_acquire));
+      head, changed(head, first->pool.next_unused.load(std::memory_order_relaxed)),
+      std::memory_order_acquire));
   return first;
 }
 
@@ -85,10 +86,10 @@ Thread* add_thread(void* memory) {
   auto* thread = static_cast<Thread*>(memory);  // all zero is a valid state, but for the timers
   const auto number = static_cast<std::uint32_t>(known_threads.fetch_add(1, std::memory_order_relaxed));
   populate(thread, number);
-  thread->number = number;
+  thread->pool.number = number;
   thread->forget_timers();
-  thread->next = first_thread();
-  while (!threads.compare_exchange_weak(thread->next, thread, std::memory_order_release)) {
+  thread->pool.next = first_thread();
+  while (!threads.compare_exchange_weak(thread->pool.next, thread, std::memory_order_release)) {
   }
   return thread;
 }
@@ -115,12 +116,12 @@ Thread* first_thread() {
 Thread* allocate_thread() {
   Thread* thread = take_unused();
   if (thread == nullptr) thread = map_threads();
-  if (thread != nullptr) thread->used.store(true, std::memory_order_release);
+  if (thread != nullptr) thread->pool.used.store(true, std::memory_order_release);
   return thread;
 }
 
 void free_thread(Thread* thread) {
-  thread->used.store(false, std::memory_order_release);
+  thread->pool.used.store(false, std::memory_order_release);
   add_unused(thread);
 }
 
@@ -152,7 +153,7 @@ bool stop_recording() {
   const Thread* mine = this_thread();
   const std::uint64_t until = now() + kLongestRecording;
   Backoff backoff;
-  for (const Thread* thread = first_thread(); thread != nullptr; thread = thread->next) {
+  for (const Thread* thread = first_thread(); thread != nullptr; thread = thread->pool.next) {
     while (thread != mine && thread->busy.load(std::memory_order_seq_cst)) {
       if (now() >= until) return false;
       backoff.pause();

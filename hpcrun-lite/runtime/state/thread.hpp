@@ -83,6 +83,14 @@ struct CallCost {
   std::uint64_t recorded_ns;  ///< of the larger of both, what the measurement has
 };
 
+/// What a thread keeps of its calls of MPI and of file input and output.
+struct ThreadCalls {
+  KnownPaths known_paths;
+  CulpritCallTable counted;
+  CallCost cost;
+  std::uint32_t recorded;  ///< in time lines
+};
+
 /// A thread's timers and counters of one of the process's events.
 struct EventState {
   std::uint64_t remaining_ns;  ///< of the running period of a CPU timer when it was stopped
@@ -140,6 +148,16 @@ struct StartRoutine {
   KernelMask blocked;  ///< what its creator believed blocked of our signals
 };
 
+struct Thread;
+
+/// A thread's place in the pool of threads.
+struct PoolPlace {
+  std::atomic<bool> used;
+  std::uint32_t number;              ///< among all threads that ever were
+  Thread* next;                      ///< list of all threads, never shortened
+  std::atomic<Thread*> next_unused;  ///< list of those that threads to come may have
+};
+
 /// One sampled thread: its timers, its walker, its place in the measurement. Lives in anonymous memory of its
 /// own, is reused after the thread's end, and is never unmapped.
 struct Thread {
@@ -155,7 +173,7 @@ struct Thread {
   std::uint32_t modules_seen;  ///< the generation of loaded modules that the walker knows
   std::uint32_t tree_number;   ///< of the thread's trees: a forked child begins another; never 0
   bool main;
-  bool calls_are_counted;               ///< in `calls`, whose pages most threads never touch
+  bool calls_are_counted;               ///< in `calls.counted`, whose pages most threads never touch
   bool tree_refused;                    ///< the file has no room for this thread
   bool blocked_call;                    ///< the signal was held back during a call that is just ending
   volatile std::uintptr_t counting_at;  ///< stack address of the code of ours that uses walker and tree
@@ -180,15 +198,9 @@ struct Thread {
   Stretches stretches;
   Blame blame;
   StartRoutine routine;
-  std::atomic<bool> used;
-  std::uint32_t number;              ///< among all threads that ever were
-  Thread* next;                      ///< list of all threads, never shortened
-  std::atomic<Thread*> next_unused;  ///< list of those that threads to come may have
+  PoolPlace pool;
   unwind::Walker walker;
-  KnownPaths known_paths;  ///< of threads that call MPI
-  CulpritCallTable calls;  ///< likewise
-  CallCost call_cost;
-  std::uint32_t recorded_calls;  ///< for time lines
+  ThreadCalls calls;  ///< of threads that call MPI, or move bytes of files
 
   /// It has no timers: it is new, or those were its parent's.
   void forget_timers() {

@@ -101,7 +101,7 @@ __attribute__((noinline)) void culprit_rt_hand_over(CulpritCallCount* slot, Culp
   with_tree(__builtin_dwarf_cfa(), [&](Thread* thread) {
     thread->calls_are_counted = true;
     if (slot->tree != thread->tree_number) {
-      const bool others = slot == &thread->calls.slots[CulpritCallTable::kSlots];
+      const bool others = slot == &thread->calls.counted.slots[CulpritCallTable::kSlots];
       slot->node =
           others ? thread->tree->root() : call_path(thread, culprit::unwind::registers_here(), *path);
       slot->tree = thread->tree_number;

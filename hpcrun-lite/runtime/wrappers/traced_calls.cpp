@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) bool begin_call(Thread* thread, con
                                                              bool any, CulpritPath& path) {
   if (thread == nullptr || is_held_off(thread, caller) || !own_memory() || sampling_stopped()) return false;
   hold_handler_off(thread, caller);
-  thread->call_cost.exit_ns = exit_ns;
+  thread->calls.cost.exit_ns = exit_ns;
   if (begin_recording(thread)) {
     if (can_trace(thread) &&
         begin_at(thread, call_path(thread, culprit::unwind::registers_here(), path), enter_ns, exit_ns, any))
