@@ -33,17 +33,19 @@ def limit(kind, value):
 
 
 class Process(harness.Workspace):
-    def run_both(self, how, seconds=SECONDS, argument="", options=(), variables=None, prefix=(), launcher=harness.HPCRUN,
-                 **more):
+    launcher = harness.HPCRUN
+    program = (ENDS,)  # and what starts it
+
+    def run_both(self, how, seconds=SECONDS, argument="", options=(), variables=None, **more):
         """Runs the program alone and measured; what it prints and how it ends must be the same. Returns the measured
         run, the measurement directory as its attribute."""
         more.setdefault("expect", None)
-        program = [*prefix, ENDS, how]
+        program = [*self.program, how]
         alone = harness.run([*program, min(seconds, 0.02), argument], **more)
         environment = dict(harness.ENVIRONMENT, **(variables or {}))
         directory = self.here / "run"
         shutil.rmtree(directory, ignore_errors=True)
-        command = [launcher, "-o", directory, *options, *program, seconds, argument]
+        command = [self.launcher, "-o", directory, *options, *program, seconds, argument]
         measured = harness.run(command, env=environment, **more)
         self.assertEqual(measured.returncode, alone.returncode, measured.stderr)
         self.assertEqual(measured.stdout, alone.stdout)
@@ -159,9 +161,10 @@ class Ends(Process):
             copy = self.here / "prefix" / part
             copy.parent.mkdir(parents=True)
             shutil.copy(harness.PREFIX / part, copy)
+        self.launcher = self.here / "prefix" / "bin" / "hpcrun-lite"
+        self.program = (*nobody, ENDS)
         # Whoever runs the tests may let others, or root's group, write into what is made.
-        measured = self.run_both("exit", prefix=nobody, launcher=self.here / "prefix" / "bin" / "hpcrun-lite",
-                                 preexec_fn=lambda: os.umask(0o022))
+        measured = self.run_both("exit", preexec_fn=lambda: os.umask(0o022))
         self.assertEqual(measured.returncode, 7)
         written = [f"{path.stat()} {path}" for path in [self.here, *self.here.rglob("*")]]
         self.assertIn("Permission denied", measured.stderr, "\n".join(written))

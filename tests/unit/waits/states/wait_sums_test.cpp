@@ -21,9 +21,20 @@ Wait wait(WaitPattern pattern, std::uint32_t context, EventId cause, std::uint32
   return made;
 }
 
-WaitSum sum(WaitPattern pattern, Location location, Location cause, std::uint32_t context,
-            std::uint32_t cause_context, std::uint64_t ns, std::uint64_t count) {
-  return {pattern, location, cause, context, cause_context, ns, count, 0};
+/// A call path of a time line.
+struct Place {
+  Location location;
+  std::uint32_t context;
+};
+
+WaitSum sum(WaitPattern pattern, Place waiter, Place cause, std::uint64_t ns, std::uint64_t count) {
+  return {.pattern = pattern,
+          .location = waiter.location,
+          .cause = cause.location,
+          .context = waiter.context,
+          .cause_context = cause.context,
+          .ns = ns,
+          .count = count};
 }
 
 }  // namespace
@@ -36,10 +47,10 @@ TEST_CASE("waits of one call path by one pattern for one call path of another ar
   sums.add(wait(WaitPattern::late_sender, 5, {2, 0}, 7, 2));
   sums.add(wait(WaitPattern::wait_at_barrier, 5, {1, 0}, 7, 1));
   sums.close(0);
-  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, 0, 1, 5, 7, 130, 2),
-                                            sum(WaitPattern::late_sender, 0, 1, 5, 8, 4, 1),
-                                            sum(WaitPattern::late_sender, 0, 2, 5, 7, 2, 1),
-                                            sum(WaitPattern::wait_at_barrier, 0, 1, 5, 7, 1, 1)});
+  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, {0, 5}, {1, 7}, 130, 2),
+                                            sum(WaitPattern::late_sender, {0, 5}, {1, 8}, 4, 1),
+                                            sum(WaitPattern::late_sender, {0, 5}, {2, 7}, 2, 1),
+                                            sum(WaitPattern::wait_at_barrier, {0, 5}, {1, 7}, 1, 1)});
 }
 
 TEST_CASE("sums come by pattern, then by time line, whichever was closed first") {
@@ -50,9 +61,9 @@ TEST_CASE("sums come by pattern, then by time line, whichever was closed first")
   sums.close(2);  // a time line without waits
   sums.add(wait(WaitPattern::late_sender, 2, {3, 1}, 1, 40));
   sums.close(1);
-  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, 1, 3, 2, 1, 40, 1),
-                                            sum(WaitPattern::late_sender, 3, 0, 2, 1, 20, 1),
-                                            sum(WaitPattern::wait_at_barrier, 3, 0, 1, 1, 10, 1)});
+  CHECK(sums.take() == std::vector<WaitSum>{sum(WaitPattern::late_sender, {1, 2}, {3, 1}, 40, 1),
+                                            sum(WaitPattern::late_sender, {3, 2}, {0, 1}, 20, 1),
+                                            sum(WaitPattern::wait_at_barrier, {3, 1}, {0, 1}, 10, 1)});
 }
 
 TEST_CASE("without waits there are no sums") {
