@@ -31,14 +31,6 @@ std::uint32_t size_class_of(const WindowCreation& facts, std::uint32_t size) {
 
 std::atomic<std::uint32_t> windows_made{0};
 
-/// Uniform, the same on all processes.
-std::uint64_t order_of(std::uint64_t window, std::uint32_t instance) {
-  std::uint64_t mixed =
-      (window ^ (static_cast<std::uint64_t>(instance) << 40 | instance)) * 0x9e3779b97f4a7c15U;
-  mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93U;
-  return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9U;
-}
-
 /// When this thread's last MPI_Win_test that found an epoch complete was left. Who asks for several windows
 /// in turns waits for one of them at a time.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero

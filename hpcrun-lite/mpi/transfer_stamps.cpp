@@ -104,12 +104,6 @@ Instance next_message(std::uint64_t members, int sender, int receiver, int tag, 
           .check = static_cast<std::uint32_t>(check & kCheckBits)};
 }
 
-/// Uniform, the same on all processes. Messages of one number are chosen together, whoever exchanges them: a
-/// call that completes several says something only if all of them are there.
-std::uint64_t order_of(const CulpritStamp& stamp) {
-  return mixed(stamp.members != 0 ? stamp.window : 0, stamp.instance);
-}
-
 }  // namespace
 
 TransferComm transfer_comm(MPI_Comm comm) {
@@ -187,10 +181,16 @@ void lose_messages() {
   messages_are_lost.store(true, std::memory_order_relaxed);
 }
 
+std::uint64_t order_of(std::uint64_t stream, std::uint32_t instance) {
+  return mixed(stream, instance);
+}
+
 void keep_stamps(const CulpritTransfer* transfer, CulpritStamp* stamps, int count, CulpritPath* path) {
   std::size_t chosen = 0;
   for (int i = 0; i < count; ++i) {
-    stamps[i].order = order_of(stamps[i]);
+    // Messages of one number are chosen together, whoever exchanges them: a call that completes several says
+    // something only if all of them are there.
+    stamps[i].order = order_of(stamps[i].members != 0 ? stamps[i].window : 0, stamps[i].instance);
     if (stamp_level.keeps(stamps[i].order)) stamps[chosen++] = stamps[i];
   }
   if (transfer == nullptr && chosen == 0) return;

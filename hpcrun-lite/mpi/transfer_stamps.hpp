@@ -121,6 +121,10 @@ class CallStamps {
 /// be handed over.
 inline measurement::StampLevel stamp_level;
 
+/// CulpritStamp::order of an instance in a window or a stream of transfers: uniform, the same on all
+/// processes.
+std::uint64_t order_of(std::uint64_t stream, std::uint32_t instance);
+
 /// Hands over those of `stamps` whose turn has come; they are changed.
 void keep_stamps(const CulpritTransfer* transfer, CulpritStamp* stamps, int count, CulpritPath* path);
 
