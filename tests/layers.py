@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "lib/structure": {"bytes", "files", "machine"},
     "lib/database": {"bytes", "print", "metrics", "exchange", "files"},
     "lib/blame": {"metrics", "database"},
-    "lib/waits": {"metrics", "measurement", "exchange", "storage"},
+    "lib/waits": {"bytes", "metrics", "measurement", "exchange", "storage"},
     "lib/stuck": {"cct", "measurement", "mpi_calls", "print", "structure"},
     "lib/stacks": {"cct", "files", "machine", "measurement", "print", "stuck"},
     "lib/merge": {"bytes", "files", "cct", "metrics", "measurement", "structure", "exchange", "database", "blame", "storage",

@@ -5,11 +5,12 @@
 // exchanges at the beginning; member lists are kept as runs with a stride.
 #include "waits/matching/contexts.hpp"
 
+#include "bytes/reader.hpp"
+#include "bytes/writer.hpp"
 #include "exchange/message_exchange.hpp"
 #include "measurement/limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -25,54 +26,52 @@ using measurement::trace::Context;
 using measurement::trace::Definition;
 using measurement::trace::DefinitionKind;
 
-void put(Bytes& bytes, const void* data, std::size_t size) {
-  const std::size_t at = bytes.size();
-  bytes.resize(at + size);
-  if (size != 0) std::memcpy(bytes.data() + at, data, size);
-}
-
-void put(Bytes& bytes, const RankList& list) {
-  const std::vector<std::int32_t> packed = list.packed();
-  const auto count = static_cast<std::uint64_t>(packed.size());
-  put(bytes, &count, sizeof count);
-  put(bytes, packed.data(), packed.size() * sizeof(std::int32_t));
-}
-
-/// Reads what put() wrote.
-class BoxReader {
- public:
-  explicit BoxReader(const Bytes& bytes) : bytes_(bytes) {}
-  [[nodiscard]] bool more() const { return at_ < bytes_.size(); }
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return value;
+struct ThrowExchangeError {
+  [[noreturn]] void operator()(bytes::Failure /*why*/) const {
+    throw exchange::ExchangeError("contexts: a message arrived with the wrong length");
   }
-  RankList list() {
-    std::vector<std::int32_t> packed(number());
-    if (!packed.empty())
-      std::memcpy(packed.data(), bytes_.data() + at_, packed.size() * sizeof(std::int32_t));
-    at_ += packed.size() * sizeof(std::int32_t);
-    return RankList::unpacked(packed);
-  }
-  Membership membership() {
-    Membership read;
-    read.global_id = number();
-    read.members = list();
-    read.remote = list();
-    return read;
-  }
-
- private:
-  const Bytes& bytes_;
-  std::size_t at_ = 0;
 };
 
-void put(Bytes& bytes, const Membership& membership) {
-  put(bytes, &membership.global_id, sizeof membership.global_id);
-  put(bytes, membership.members);
-  put(bytes, membership.remote);
+/// One message to each rank of the analysis.
+using Outgoing = std::vector<bytes::Writer>;
+using Incoming = bytes::Reader<ThrowExchangeError>;
+
+/// Collective.
+std::vector<Bytes> all_to_all(exchange::Communicator& analysis, Outgoing outgoing) {
+  std::vector<Bytes> to;
+  to.reserve(outgoing.size());
+  for (bytes::Writer& message : outgoing) to.push_back(message.take());
+  return analysis.all_to_all(std::move(to));
+}
+
+void put(bytes::Writer& message, const RankList& list) {
+  const std::vector<std::int32_t> packed = list.packed();
+  message.put(std::uint64_t{packed.size()});
+  message.append(std::as_bytes(std::span(packed)));
+}
+
+void put(bytes::Writer& message, const Membership& membership) {
+  message.put(membership.global_id);
+  put(message, membership.members);
+  put(message, membership.remote);
+}
+
+RankList get_list(Incoming& message) {
+  const auto count = message.get<std::uint64_t>();
+  // The size of more numbers than there are bytes left might overflow.
+  const std::span<const std::byte> taken =
+      message.take(count > message.remaining() ? count : count * sizeof(std::int32_t));
+  std::vector<std::int32_t> packed(taken.size() / sizeof(std::int32_t));
+  if (!taken.empty()) std::memcpy(packed.data(), taken.data(), taken.size());
+  return RankList::unpacked(packed);
+}
+
+Membership get_membership(Incoming& message) {
+  Membership membership;
+  membership.global_id = message.get<std::uint64_t>();
+  membership.members = get_list(message);
+  membership.remote = get_list(message);
+  return membership;
 }
 
 /// The rank of the analysis that knows who is in a context.
@@ -112,28 +111,28 @@ std::unordered_set<std::uint64_t> find_contradictory(exchange::Communicator& ana
     }
   }
   const auto ranks = static_cast<std::size_t>(analysis.size());
-  std::vector<Bytes> to(ranks);
+  Outgoing to(ranks);
   for (auto& [id, said] : here) {
     said.global_id = id;
-    put(to[home_of(id, ranks)], &said, sizeof said);
+    to[home_of(id, ranks)].append(std::as_bytes(std::span(&said, 1)));
   }
   std::unordered_map<std::uint64_t, Said> at_home;
-  const std::vector<Bytes> boxes = analysis.all_to_all(std::move(to));
+  const std::vector<Bytes> boxes = all_to_all(analysis, std::move(to));
   for (const Bytes& box : boxes) {
     for (const Said& said : exchange::items_of<Said>(box)) {
       at_home[said.global_id].add(said.least);
       at_home[said.global_id].add(said.most);
     }
   }
-  std::vector<Bytes> answers(ranks);
+  Outgoing answers(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (const Said& said : exchange::items_of<Said>(boxes[rank])) {
       const Said& by_all = at_home[said.global_id];
-      if (by_all.least != by_all.most) put(answers[rank], &said.global_id, sizeof said.global_id);
+      if (by_all.least != by_all.most) answers[rank].put(said.global_id);
     }
   }
   std::unordered_set<std::uint64_t> contradictory;
-  for (const Bytes& box : analysis.all_to_all(std::move(answers))) {
+  for (const Bytes& box : all_to_all(analysis, std::move(answers))) {
     for (const std::uint64_t id : exchange::items_of<std::uint64_t>(box)) contradictory.insert(id);
   }
   return contradictory;
@@ -146,9 +145,8 @@ const Definition& with_members(std::span<const Definition> all, std::size_t at) 
   return all[at];
 }
 
-std::vector<Bytes> recorded_memberships(std::span<const std::unique_ptr<ProcessTrace>> own,
-                                        std::size_t ranks) {
-  std::vector<Bytes> to(ranks);
+Outgoing recorded_memberships(std::span<const std::unique_ptr<ProcessTrace>> own, std::size_t ranks) {
+  Outgoing to(ranks);
   for (const auto& process : own) {
     const std::span<const Definition> all = process->definitions();
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -163,18 +161,18 @@ std::vector<Bytes> recorded_memberships(std::span<const std::unique_ptr<ProcessT
 
 /// What members of contexts that nobody recorded the members of (their first member's time line is missing)
 /// know of them: their own places.
-std::vector<Bytes> own_places(std::span<const std::unique_ptr<ProcessTrace>> own, std::size_t ranks,
-                              const std::function<bool(std::uint64_t)>& recorded) {
-  std::vector<Bytes> to(ranks);
+Outgoing own_places(std::span<const std::unique_ptr<ProcessTrace>> own, std::size_t ranks,
+                    const std::function<bool(std::uint64_t)>& recorded) {
+  Outgoing to(ranks);
   for (const auto& process : own) {
     for (const Definition& definition : process->definitions()) {
       const bool has_place =
           definition.kind == DefinitionKind::communicator || definition.kind == DefinitionKind::window;
       if (!has_place || recorded(definition.global_id)) continue;
-      const std::array<std::uint64_t, 3> place = {definition.global_id,
-                                                  static_cast<std::uint64_t>(definition.rank),
-                                                  static_cast<std::uint64_t>(process->rank())};
-      put(to[home_of(definition.global_id, ranks)], place.data(), sizeof place);
+      bytes::Writer& message = to[home_of(definition.global_id, ranks)];
+      message.put(definition.global_id);
+      message.put(static_cast<std::uint64_t>(definition.rank));
+      message.put(static_cast<std::uint64_t>(process->rank()));
     }
   }
   return to;
@@ -185,8 +183,8 @@ using Memberships = std::unordered_map<std::uint64_t, std::vector<Membership>>;
 Memberships read_memberships(const std::vector<Bytes>& boxes) {
   Memberships known;
   for (const Bytes& box : boxes) {
-    for (BoxReader reading(box); reading.more();) {
-      Membership one = reading.membership();
+    for (Incoming message(box); !message.at_end();) {
+      Membership one = get_membership(message);
       std::vector<Membership>& all = known[one.global_id];
       // Of an intercommunicator each side's first process records its view.
       if (all.size() < 2) all.push_back(std::move(one));
@@ -200,10 +198,10 @@ Memberships read_memberships(const std::vector<Bytes>& boxes) {
 Memberships read_places(const std::vector<Bytes>& boxes) {
   std::unordered_map<std::uint64_t, std::map<std::uint32_t, std::int32_t>> members;
   for (const Bytes& box : boxes) {
-    for (BoxReader reading(box); reading.more();) {
-      std::map<std::uint32_t, std::int32_t>& all = members[reading.number()];
-      const std::uint64_t place = reading.number();
-      const auto rank = static_cast<std::int32_t>(reading.number());
+    for (Incoming message(box); !message.at_end();) {
+      std::map<std::uint32_t, std::int32_t>& all = members[message.get<std::uint64_t>()];
+      const auto place = message.get<std::uint64_t>();
+      const auto rank = static_cast<std::int32_t>(message.get<std::uint64_t>());
       if (place < measurement::kMaxRanks) all.try_emplace(static_cast<std::uint32_t>(place), rank);
     }
   }
@@ -216,20 +214,19 @@ Memberships read_places(const std::vector<Bytes>& boxes) {
 Memberships fetch(exchange::Communicator& analysis, const Memberships& at_home,
                   const std::vector<SharedContext>& wanted) {
   const auto ranks = static_cast<std::size_t>(analysis.size());
-  std::vector<Bytes> questions(ranks);
-  for (const SharedContext& context : wanted) {
-    put(questions[home_of(context.global_id, ranks)], &context.global_id, sizeof context.global_id);
-  }
-  const std::vector<Bytes> asked = analysis.all_to_all(std::move(questions));
-  std::vector<Bytes> answers(ranks);
+  Outgoing questions(ranks);
+  for (const SharedContext& context : wanted)
+    questions[home_of(context.global_id, ranks)].put(context.global_id);
+  const std::vector<Bytes> asked = all_to_all(analysis, std::move(questions));
+  Outgoing answers(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    for (BoxReader reading(asked[rank]); reading.more();) {
-      const auto found = at_home.find(reading.number());
+    for (Incoming message(asked[rank]); !message.at_end();) {
+      const auto found = at_home.find(message.get<std::uint64_t>());
       if (found == at_home.end()) continue;
       for (const Membership& one : found->second) put(answers[rank], one);
     }
   }
-  return read_memberships(analysis.all_to_all(std::move(answers)));
+  return read_memberships(all_to_all(analysis, std::move(answers)));
 }
 
 }  // namespace
@@ -255,10 +252,10 @@ Contexts::Contexts(exchange::Communicator& analysis, std::span<const std::unique
     }
   }
   const auto ranks = static_cast<std::size_t>(analysis.size());
-  const Memberships at_home = read_memberships(analysis.all_to_all(recorded_memberships(own, ranks)));
+  const Memberships at_home = read_memberships(all_to_all(analysis, recorded_memberships(own, ranks)));
   Memberships known = fetch(analysis, at_home, shared_);
   const auto recorded = [&known](std::uint64_t id) { return known.contains(id); };
-  const Memberships pieced = read_places(analysis.all_to_all(own_places(own, ranks, recorded)));
+  const Memberships pieced = read_places(all_to_all(analysis, own_places(own, ranks, recorded)));
   known.merge(fetch(analysis, pieced, shared_));
   std::unordered_map<std::uint64_t, Groups> groups;
   for (const auto& [id, memberships] : known)
