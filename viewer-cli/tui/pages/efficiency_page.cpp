@@ -70,29 +70,4 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
   return page;
 }
 
-Page finding_page(const Workspace& workspace, const Findings& findings, Finding finding, bool by_rank,
-                  int width) {
-  switch (finding) {
-    case Finding::blame:
-      return blame_page(workspace, findings, width);
-    case Finding::suspects:
-      return suspects_page(workspace, findings, width);
-    case Finding::waits:
-      return waits_page(workspace, findings, by_rank, width);
-    case Finding::causes:
-      return causes_page(workspace, findings, by_rank, width);
-    case Finding::critical_path:
-      return critical_path_page(workspace, findings, width);
-    case Finding::hotspots:
-      return hotspots_page(workspace, findings, by_rank, width);
-    case Finding::variation:
-      return variation_page(workspace, width);
-    case Finding::communication:
-      return communication_page(workspace, findings, width);
-    case Finding::efficiency:
-      break;
-  }
-  return efficiency_page(workspace, findings, width);
-}
-
 }  // namespace culprit::viewer::tui

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "text/table.hpp"
 #include "tui/state/findings.hpp"
 #include "tui/state/workspace.hpp"
 #include "tui/widgets/page.hpp"
@@ -35,8 +36,13 @@ Page finding_page(const Workspace& workspace, const Findings& findings, Finding 
 constexpr bool has_ranks(Finding finding) {
   return finding == Finding::waits || finding == Finding::causes || finding == Finding::hotspots;
 }
+/// The rows that `w` writes; none where the run has none.
+Table finding_table(const Workspace& workspace, const Findings& findings, Finding finding);
+constexpr bool has_table(Finding finding) {
+  return finding != Finding::efficiency;
+}
 
-// Each of them; see the command of that name.
+// Each page; see the command of that name.
 Page blame_page(const Workspace& workspace, const Findings& findings, int width);
 Page suspects_page(const Workspace& workspace, const Findings& findings, int width);
 Page waits_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width);

@@ -1,9 +1,5 @@
 #include "tui/panes/findings_pane.hpp"
 
-#include "commands/communication.hpp"
-#include "commands/critical_path.hpp"
-#include "commands/report.hpp"
-#include "commands/variation.hpp"
 #include "text/shorten.hpp"
 #include "views/search.hpp"
 
@@ -14,36 +10,6 @@ namespace culprit::viewer::tui {
 namespace {
 
 constexpr int kWidestProse = 110;  // longer lines are hard to read
-
-/// Without rows where a finding has no table.
-Table table_of(const Workspace& workspace, const Findings& findings, Finding finding) {
-  const database::Contents& experiment = workspace.experiment();
-  const views::Figures all(workspace.source());  // whatever ranks are selected
-  const bool without = findings.diagnosis.without_startup;
-  switch (finding) {
-    case Finding::blame:
-      return blame_table(all, findings.diagnosis.blamed, idleness_of(all, without));
-    case Finding::suspects:
-      return suspects_table(all);
-    case Finding::waits:
-      return waits_table(experiment);
-    case Finding::causes:
-      return causes_table(experiment);
-    case Finding::critical_path:
-      return critical_path_table(experiment);
-    case Finding::hotspots:
-      return hotspots_table(experiment);
-    case Finding::communication:
-      return calls_table(experiment);
-    case Finding::variation:
-      if (const auto& levels = experiment.trace().variations; !levels.empty())
-        return segments_table(experiment, levels.front());
-      return {};
-    case Finding::efficiency:
-      return {};
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -216,7 +182,7 @@ std::string FindingsPane::csv() const {
   const Findings* const findings = task_.ready();
   if (findings == nullptr) return {};
   std::ostringstream text;
-  write_csv(text, workspace_.experiment(), table_of(workspace_, *findings, finding_));
+  write_csv(text, workspace_.experiment(), finding_table(workspace_, *findings, finding_));
   return text.str();
 }
 
