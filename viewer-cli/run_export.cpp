@@ -1,6 +1,7 @@
 #include "run_export.hpp"
 
 #include "commands/html/page.hpp"
+#include "export/caliper.hpp"
 #include "export/firefox.hpp"
 #include "export/hatchet.hpp"
 #include "export/otf2.hpp"
@@ -16,11 +17,15 @@
 #include "request/view_request.hpp"
 #include "tree/view_json.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <ostream>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include <ext/stdio_filebuf.h>
 #include <fcntl.h>
@@ -43,9 +48,11 @@ views::Column stack_column(const views::Source& source, const Invocation& invoca
 }
 
 /// All sums, and what --derive defines.
-void write_table(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+template <Format format>
+void write_table(std::ostream& out, const views::Source& source, const Invocation& invocation,
+                 files::Readership& /*readers*/) {
   Invocation all = invocation;
-  all.format = invocation.export_format == ExportFormat::csv ? Format::csv : Format::json;
+  all.format = format;
   for (const database::Metric& metric : source.experiment().metrics) {
     all.metrics.push_back(metric.name + ":sum (I)");
     all.metrics.push_back(metric.name + ":sum (E)");
@@ -53,7 +60,7 @@ void write_table(std::ostream& out, const views::Source& source, const Invocatio
   for (const views::Column& column : derived_columns(source, invocation)) all.metrics.push_back(column.title);
   const ViewRequest request = make_view_request(source, all);
   const views::Shown shown = views::show(*request.view, request.options, whole_of(request));
-  if (all.format == Format::csv) {
+  if constexpr (format == Format::csv) {
     write_view_csv(out, request, shown);
   } else {
     write_view_json(out, request, shown);
@@ -73,7 +80,6 @@ TimeLineRequest time_lines_of(const Invocation& invocation, std::string_view for
           .quiet = invocation.quiet};
 }
 
-/// `readers`: restricted to those of the measurement, where it is read.
 void write_firefox(std::ostream& out, const views::Source& source, const Invocation& invocation,
                    files::Readership& readers) {
   TimeLineRequest request = time_lines_of(invocation, "firefox");
@@ -96,46 +102,86 @@ void write_perfetto(std::ostream& out, const views::Source& source, const Invoca
   });
 }
 
+/// Of one metric.
+template <void (*Write)(std::ostream&, const views::Figures&, const views::Column&)>
+void write_column(std::ostream& out, const views::Source& source, const Invocation& invocation,
+                  files::Readership& /*readers*/) {
+  Write(out, views::Figures(source), stack_column(source, invocation));
+}
+
+/// Of all metrics.
+template <void (*Write)(std::ostream&, const views::Figures&)>
+void write_figures(std::ostream& out, const views::Source& source, const Invocation& /*invocation*/,
+                   files::Readership& /*readers*/) {
+  Write(out, views::Figures(source));
+}
+
+void write_page(std::ostream& out, const views::Source& source, const Invocation& invocation,
+                files::Readership& /*readers*/) {
+  write_html(out, source, !invocation.no_source);
+}
+
+constexpr auto kExports = std::to_array<std::pair<std::string_view, Export>>({
+    {"collapsed",
+     {.ending = "collapsed.txt",
+      .readers = "flamegraph.pl, inferno, speedscope, Firefox",
+      .one_metric = true,
+      .write = write_column<write_collapsed>}},
+    {"speedscope",
+     {.ending = "speedscope.json",
+      .readers = "speedscope: one profile per thread",
+      .one_metric = true,
+      .for_browsers = true,
+      .write = write_column<write_speedscope>}},
+    {"pprof",
+     {.ending = "pb.gz",
+      .readers = "pprof -http : run1.pb.gz",
+      .kind = ExportKind::binary,
+      .one_metric = true,
+      .write = write_column<write_pprof>}},
+    {"hatchet",
+     {.ending = "hatchet.json",
+      .readers = "Hatchet: GraphFrame.from_literal(json.load(f))",
+      .write = write_figures<write_hatchet>}},
+    {"caliper",
+     {.ending = "json",
+      .readers = "Hatchet: GraphFrame.from_caliper, with ranks",
+      .write = write_figures<write_caliper>}},
+    {"otf2",
+     {.ending = "otf2",
+      .readers = "Vampir, otf2-print: each event; a directory",
+      .kind = ExportKind::directory}},
+    {"perfetto",
+     {.ending = "pftrace",
+      .readers = "ui.perfetto.dev: each event, with arrows",
+      .kind = ExportKind::binary,
+      .write = write_perfetto}},
+    {"firefox",
+     {.ending = "firefox.json",
+      .readers = "profiler.firefox.com: samples and waits over time",
+      .one_metric = true,
+      .for_browsers = true,
+      .write = write_firefox}},
+    {"html",
+     {.ending = "html",
+      .readers = "browsers: the whole run as one page, without network",
+      .write = write_page}},
+    {"csv", {.ending = "csv", .readers = "one row per context, all sums", .write = write_table<Format::csv>}},
+    {"json",
+     {.ending = "view.json",
+      .readers = "as `view --format json`, all sums",
+      .write = write_table<Format::json>}},
+});
+
 void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation,
                   files::Readership& readers) {
-  const views::Figures figures(source);
-  if (invocation.export_format == ExportFormat::pprof) {
-    write_pprof(file, figures, stack_column(source, invocation));
-    return;
-  }
-  if (invocation.export_format == ExportFormat::perfetto) {
-    write_perfetto(file, source, invocation, readers);
+  const Export& format = invocation.export_format;
+  if (format.kind == ExportKind::binary) {
+    format.write(file, source, invocation, readers);
     return;
   }
   print::TextStream out(file);
-  switch (invocation.export_format) {
-    case ExportFormat::collapsed:
-      write_collapsed(out, figures, stack_column(source, invocation));
-      break;
-    case ExportFormat::speedscope:
-      write_speedscope(out, figures, stack_column(source, invocation));
-      break;
-    case ExportFormat::hatchet:
-      write_hatchet(out, figures);
-      break;
-    case ExportFormat::caliper:
-      write_caliper(out, figures);
-      break;
-    case ExportFormat::html:
-      write_html(out, source, !invocation.no_source);
-      break;
-    case ExportFormat::csv:
-    case ExportFormat::json:
-      write_table(out, source, invocation);
-      break;
-    case ExportFormat::firefox:
-      write_firefox(out, source, invocation, readers);
-      break;
-    case ExportFormat::pprof:
-    case ExportFormat::perfetto:
-    case ExportFormat::otf2:
-      break;
-  }
+  format.write(out, source, invocation, readers);
   out.flush();
 }
 
@@ -179,9 +225,7 @@ void write_file(const fs::path& target, const views::Source& source, const Invoc
       write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
   readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
   made.finish(readers);
-  if (invocation.export_format == ExportFormat::speedscope ||
-      invocation.export_format == ExportFormat::firefox)
-    warn_of_browsers(target);
+  if (invocation.export_format.for_browsers) warn_of_browsers(target);
 }
 
 /// A directory gets its name once it is complete; one that is there already is not replaced.
@@ -206,14 +250,16 @@ void write_archive(const views::Source& source, const Invocation& invocation) {
 
 }  // namespace
 
+std::span<const std::pair<std::string_view, Export>> exports() {
+  return kExports;
+}
+
 void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
-  const bool binary =
-      invocation.export_format == ExportFormat::pprof || invocation.export_format == ExportFormat::perfetto;
-  if (binary && invocation.output.empty() && ::isatty(STDOUT_FILENO) == 1)
+  const ExportKind kind = invocation.export_format.kind;
+  if (kind == ExportKind::binary && invocation.output.empty() && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError(
         "export: this format is binary, and standard output is a terminal (name a file: -o FILE)");
-  if (invocation.export_format != ExportFormat::otf2 &&
-      (invocation.output.empty() || invocation.output == "-")) {
+  if (kind != ExportKind::directory && (invocation.output.empty() || invocation.output == "-")) {
     files::Readership nobody_asks;
     write_export(out, source, invocation, nobody_asks);
     return;
@@ -222,7 +268,7 @@ void run_export(std::ostream& out, const views::Source& source, const Invocation
   std::error_code ignored;
   const bool special = fs::exists(target, ignored) && !fs::is_regular_file(target, ignored);
   try {
-    if (invocation.export_format == ExportFormat::otf2) {
+    if (kind == ExportKind::directory) {
       write_archive(source, invocation);
     } else {
       (special ? write_special : write_file)(target, source, invocation);

@@ -24,9 +24,4 @@ std::vector<HatchetMetric> hatchet_metrics(const database::Contents& experiment)
 /// The literal format (GraphFrame.from_literal): sums over all threads.
 void write_hatchet(std::ostream& out, const views::Figures& figures);
 
-/// Caliper's json-split format (GraphFrame.from_caliper): one row per scope and rank with its threads summed.
-/// Hatchet wants ranks from 0 without gaps, so they are numbered anew where some are missing, and processes
-/// that are no rank come behind them; `culprit.processes` in the metadata says who is who.
-void write_caliper(std::ostream& out, const views::Figures& figures);
-
 }  // namespace culprit::viewer

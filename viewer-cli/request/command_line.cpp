@@ -255,8 +255,8 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
       break;
     case Command::exporting:
       if (words.size() <= next) throw UsageError("export: no format given (see viewer-cli export --help)");
-      invocation.export_format = choose(kExports, words[next++], "no such export format").format;
-      if (!invocation.metric.empty() && !shows_one_metric(invocation.export_format))
+      invocation.export_format = choose(exports(), words[next++], "no such export format");
+      if (!invocation.metric.empty() && !invocation.export_format.one_metric)
         throw UsageError("--metric: export " + words[next - 1] +
                          " has no metric to choose (see viewer-cli export --help)");
       break;
@@ -438,7 +438,7 @@ std::vector<std::string> view_names() {
 }
 
 std::vector<std::string> export_names() {
-  return names_of(kExports);
+  return names_of(exports());
 }
 
 std::vector<std::string> option_names(std::string_view command) {

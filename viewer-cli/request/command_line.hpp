@@ -63,7 +63,7 @@ struct Invocation {
   std::string node;                       ///< threads
   std::string other;                      ///< diff: the second database or measurement directory
   std::optional<views::Scaling> scaling;  ///< diff; not set: what the runs look like
-  ExportFormat export_format = ExportFormat::collapsed;
+  Export export_format;
   Format format = Format::text;
   std::string sort, metric;          ///< empty: the default
   std::vector<std::string> metrics;  ///< empty: the default

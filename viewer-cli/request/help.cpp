@@ -414,7 +414,7 @@ status is 1 where no process could be looked at, 3 where some processes or hosts
 /// `text` with what stands for the exports' names, or for examples of them, written out.
 std::string with_exports(std::string_view text) {
   std::string names, examples, result(text);
-  for (const auto& [name, use] : kExports) {
+  for (const auto& [name, use] : exports()) {
     names.append(names.empty() ? "" : ", ").append(name);
     examples +=
         fmt::format("  {:<62} {}\n", fmt::format("viewer-cli run1.db export {} -o run1.{}", name, use.ending),
