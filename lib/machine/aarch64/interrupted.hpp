@@ -1,6 +1,6 @@
 #pragma once
 
-#include "machine/aarch64/system_call.hpp"
+#include "machine/aarch64/instructions.hpp"
 
 #include <cerrno>
 #include <cstdint>
