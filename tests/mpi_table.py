@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Written out in files of their own (lifetime_calls.cpp, pcontrol.cpp).
+# Written out in a file of their own (lifetime_calls.cpp).
 ELSEWHERE = r"Init|Init_thread|Session_init|Finalize|Abort|Pcontrol"
 
 # Local calls that neither communicate nor make or free what calls that communicate refer to.

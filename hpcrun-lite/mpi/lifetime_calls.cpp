@@ -1,5 +1,7 @@
 // MPI's beginning and end (docs/algorithms.md 5.1). MPI_Init is set-up work, not waiting. MPI_Finalize waits
-// for the last rank first, in a reduction of our own that is marked as waiting; what it then does is work.
+// for the last rank first, in a reduction of our own that is marked as waiting; what it then does is work. And
+// MPI_Pcontrol, MPI's own way to make a profiler stop (level 0) and go on (level 1 or 2).
+#include "machine/machine.hpp"
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
@@ -23,6 +25,7 @@ using InitCall = RealCall<int(int*, char***)>;
 using InitThreadCall = RealCall<int(int*, char***, int, int*)>;
 using FinalizeCall = RealCall<int()>;
 using AbortCall = RealCall<int(MPI_Comm, int)>;
+using PcontrolCall = RealCall<int(int)>;
 
 template <typename Real>
 const void* address(Real& real) {
@@ -82,6 +85,11 @@ int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
   return real.get()(communicator, status);
 }
 
+const void* control(int level, PcontrolCall& real) {
+  culprit_rt_control_level(level);
+  return address(real);
+}
+
 #if MPI_VERSION >= 4
 using SessionCall = RealCall<int(MPI_Info, MPI_Errhandler, MPI_Session*)>;
 
@@ -136,3 +144,16 @@ CULPRIT_LIFETIME(PMPI)
 CULPRIT_SESSION(MPI_Session_init)
 CULPRIT_SESSION(PMPI_Session_init)
 #endif
+
+// The real MPI_Pcontrol is entered by a jump, with registers and stack as they came: only the caller knows
+// how many further arguments there are, and of what types. The jump leads to what these return.
+#define CULPRIT_PCONTROL(function)                                                                       \
+  extern "C" __attribute__((visibility("hidden"), used)) const void* culprit_obey_##function(int level); \
+  const void* culprit_obey_##function(int level) {                                                       \
+    static CULPRIT_REAL_CALL PcontrolCall real{#function};                                               \
+    return control(level, real);                                                                         \
+  }                                                                                                      \
+  __asm__(CULPRIT_PCONTROL_ENTRY(function));
+
+CULPRIT_PCONTROL(MPI_Pcontrol)
+CULPRIT_PCONTROL(PMPI_Pcontrol)

@@ -4,7 +4,6 @@
 // move are not reported, since that is why they do not.
 #include "stuck/findings.hpp"
 
-#include "stuck/situation.hpp"
 #include "stuck/words.hpp"
 
 #include <algorithm>

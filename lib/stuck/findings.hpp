@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stuck/picture.hpp"
-#include "stuck/problem.hpp"
+#include "stuck/situation.hpp"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,6 @@
 #include "runtime/process/processors.hpp"
 
 #include "measurement/limits.hpp"
-#include "runtime/process/kernel_file.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"

@@ -3,7 +3,6 @@
 #include "runtime/process/scheduling.hpp"
 
 #include "measurement/schedule.hpp"
-#include "runtime/process/kernel_file.hpp"
 #include "runtime/process/processors.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/clock.hpp"

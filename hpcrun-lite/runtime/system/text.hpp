@@ -82,4 +82,20 @@ void say(const Text<Size>& line) {
   say(line.c_str(), line.size());
 }
 
+// Short texts of the kernel, files below /proc and /sys: nothing allocates, nor asks for the locale, which
+// the flusher thread has none of. Not for a handler.
+
+/// The beginning of a file, as a string; empty where it cannot be read.
+const char* beginning_of(const char* path, char* text, std::size_t size);
+template <std::size_t Size>
+const char* beginning_of(const char* path, char (&text)[Size]) {
+  return beginning_of(path, text, Size);
+}
+
+/// The decimal number at `at`, behind blanks; 0 where there is none. `at` is then behind it.
+std::uint64_t next_number(const char*& at);
+
+/// The number behind the first `label` in `text`; 0 where there is none.
+std::uint64_t number_behind(const char* text, const char* label);
+
 }  // namespace culprit::runtime

@@ -1,4 +1,5 @@
 #include "export/hatchet.hpp"
+
 #include "text/frame_json.hpp"
 #include "views/folded_tree.hpp"
 
