@@ -207,12 +207,11 @@ TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, c
 }
 
 /// Collective: sets on rank 0 what the wrappers counted of MPI calls, and what recording calls took.
-void describe_calls(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                    database::Experiment& experiment) {
-  experiment.communication.calls = accumulation.calls().gather(comm);
-  experiment.communication.partners = add_up_partners(
-      exchange::items_at_root(comm, std::span<const waits::PartnerSum>(accumulation.partners())));
-  experiment.quality.tracing_ns = comm.all_sum(accumulation.tracing_ns());
+void describe_calls(exchange::Communicator& comm, const RunFacts& run, database::Experiment& experiment) {
+  experiment.communication.calls = run.calls.gather(comm);
+  experiment.communication.partners =
+      add_up_partners(exchange::items_at_root(comm, std::span<const waits::PartnerSum>(run.partners)));
+  experiment.quality.tracing_ns = comm.all_sum(run.tracing_ns);
 }
 
 /// Rank 0: sets what the time lines show, where that is sound.
@@ -270,7 +269,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   accumulate_values(comm, partition, found.shared, accumulation, writer ? &*writer : nullptr,
                     [&] { accumulating.step(); });
   Summaries summaries = summarize(comm, shape, plan, accumulation.roles());
-  mark_lone_waits(comm, accumulation, code.attribution.contexts);
+  mark_lone_waits(comm, accumulation.run(), code.attribution.contexts);
 
   // Who is to blame, and the rest of the database.
   Phase writing(comm, progress, "writing", 1);
@@ -278,8 +277,8 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   collectively(comm, [&] {
     if (root) experiment = describe(found, options, code, summaries);
   });
-  gather_facts(comm, accumulation, summaries, each_location, experiment);
-  describe_calls(comm, accumulation, experiment);
+  gather_facts(comm, accumulation.run(), summaries, each_location, experiment);
+  describe_calls(comm, accumulation.run(), experiment);
   std::vector<std::string> problems = vain_segments(options, shape, traced.findings);
   std::vector<std::string> vain_rules;
   files::Readership readership;

@@ -107,11 +107,11 @@ void place(std::vector<blame::EpochRow>& rows, std::vector<blame::EpochStamp>& s
 }
 
 /// Collective: sets the waits of rank 0's experiment, and what its quality says of them.
-void find_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                const database::EachLocation& locations, database::Experiment& experiment) {
+void find_waits(exchange::Communicator& comm, const RunFacts& run, const database::EachLocation& locations,
+                database::Experiment& experiment) {
   cct::MessageWriter message;
-  message.values(accumulation.epochs());
-  message.values(accumulation.stamps());
+  message.values(run.epochs);
+  message.values(run.stamps);
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
   collectively(comm, [&] {
     if (comm.rank() != 0) return;
@@ -172,8 +172,10 @@ void find_machine(exchange::Communicator& comm, const std::vector<ScheduledThrea
 }
 
 /// Collective: the gaps of all ranks, added up by role and calls; those that vary.
-void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& own,
+void find_gaps(exchange::Communicator& comm, const std::map<blame::GapSums::Key, blame::GapSums>& of_threads,
                const Summaries& summaries, database::Experiment& experiment) {
+  std::vector<blame::GapSums> own;
+  for (const auto& [key, sums] : of_threads) own.push_back(sums);
   cct::MessageWriter message;
   message.values(own);
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
@@ -203,11 +205,11 @@ void find_gaps(exchange::Communicator& comm, const std::vector<blame::GapSums>& 
 
 }  // namespace
 
-void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
+void mark_lone_waits(exchange::Communicator& comm, const RunFacts& run,
                      std::vector<database::Context>& contexts) {
   cct::MessageWriter message;
   std::vector<std::uint32_t> flat;
-  for (const auto& [context, kind] : accumulation.lone_waits()) {
+  for (const auto& [context, kind] : run.lone_waits) {
     flat.insert(flat.end(), {context, static_cast<std::uint32_t>(kind)});
   }
   message.values(flat);
@@ -221,12 +223,11 @@ void mark_lone_waits(exchange::Communicator& comm, const ThreadAccumulation& acc
   }
 }
 
-void gather_facts(exchange::Communicator& comm, const ThreadAccumulation& accumulation,
-                  const Summaries& summaries, const database::EachLocation& locations,
-                  database::Experiment& experiment) {
-  find_waits(comm, accumulation, locations, experiment);
-  find_machine(comm, accumulation.schedules(), locations, experiment);
-  find_gaps(comm, accumulation.gaps(), summaries, experiment);
+void gather_facts(exchange::Communicator& comm, const RunFacts& run, const Summaries& summaries,
+                  const database::EachLocation& locations, database::Experiment& experiment) {
+  find_waits(comm, run, locations, experiment);
+  find_machine(comm, run.schedules, locations, experiment);
+  find_gaps(comm, run.gaps, summaries, experiment);
 }
 
 }  // namespace culprit::merge

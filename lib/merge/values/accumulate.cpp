@@ -74,20 +74,21 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
 }
 
 void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
-  event_columns_.clear();
+  process_.event_columns.clear();
   const std::vector<std::string>& names = shape_.columns.events;
   for (std::size_t e = file.process.has_realtime ? 1 : 0; e < file.process.events.size(); ++e) {
     const auto found = std::ranges::lower_bound(names, file.process.events[e].name);
-    event_columns_.push_back(Columns::kFirstEvent + static_cast<std::size_t>(found - names.begin()));
+    process_.event_columns.push_back(Columns::kFirstEvent + static_cast<std::size_t>(found - names.begin()));
   }
-  has_realtime_ = file.process.has_realtime;
-  host_load_ = file.process.host_load;
-  rank_ = file.process.rank.value_or(-1);
-  period_ns_ = has_realtime_ && !file.process.events.empty() ? file.process.events[0].period : 0;
-  marked_kinds_ = 0;
+  process_.has_realtime = file.process.has_realtime;
+  process_.host_load = file.process.host_load;
+  process_.rank = file.process.rank.value_or(-1);
+  process_.period_ns =
+      process_.has_realtime && !file.process.events.empty() ? file.process.events[0].period : 0;
+  process_.marked_kinds = 0;
   for (const measurement::ThreadProfile& thread : file.threads) {
     for (const Cell& cell : thread.cells) {
-      if (cell.marked_ns != 0) marked_kinds_ |= bit_of(cell.mark);
+      if (cell.marked_ns != 0) process_.marked_kinds |= bit_of(cell.mark);
     }
   }
 }
@@ -100,14 +101,14 @@ std::uint64_t ThreadAccumulation::idle_time(const Cell& cell, ContextId context)
     // Marked, but no frame of the path is known to wait (a partial unwind, a name that no rule has): the
     // statement itself becomes the frontier. Other contexts have others below them and cannot.
     if (marked == 0 || scope.kind != database::ContextKind::statement) return 0;
-    WaitKind& kind = lone_waits_[context];
+    WaitKind& kind = run_.lone_waits[context];
     kind = std::max(kind, cell.mark);
     return marked;
   }
   // The wrappers of MPI see every call. Threads also wait in calls that are not seen, as those of the C
   // library itself, in functions that mark the rest: they are known by name.
   const bool all_marked =
-      scope.wait == WaitKind::mpi && scope.unmarked == 0 && (marked_kinds_ & bit_of(scope.wait)) != 0;
+      scope.wait == WaitKind::mpi && scope.unmarked == 0 && (process_.marked_kinds & bit_of(scope.wait)) != 0;
   return all_marked || scope.idle_by_name == 0 ? marked : cell.time_ns;
 }
 
@@ -224,14 +225,14 @@ void ThreadAccumulation::record_covered(const measurement::ThreadProfile& thread
 }
 
 void ThreadAccumulation::record_events(const measurement::ThreadProfile& thread) {
-  const std::size_t events = event_columns_.size();
+  const std::size_t events = process_.event_columns.size();
   const auto samples = own_.column(Columns::kSamples);
   for (std::size_t e = 0; e < events; ++e) {
-    const auto column = own_.column(event_columns_[e]);
+    const auto column = own_.column(process_.event_columns[e]);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const measurement::EventValue& event = thread.events[thread.cell[nodes_[i]] * events + e];
       column[own_.row_of(node_slots_[i])] += event.value;
-      if (!has_realtime_) samples[own_.row_of(node_slots_[i])] += event.samples;
+      if (!process_.has_realtime) samples[own_.row_of(node_slots_[i])] += event.samples;
     }
   }
 }
@@ -280,7 +281,7 @@ void ThreadAccumulation::record_counted(const measurement::ThreadProfile& thread
     own_.column(first + 1)[row] += calls.sent;
     own_.column(first + 2)[row] += calls.received;
   }
-  add_counted_calls(calls_, shape_,
+  add_counted_calls(run_.calls, shape_,
                     {.thread = thread,
                      .united = united,
                      .location = location,
@@ -296,8 +297,8 @@ void ThreadAccumulation::record_polls(const measurement::ThreadProfile& thread,
   });
 }
 
-/// What was read and written; not what MPI's messages, or setting up, read and write on their own behalf. What
-/// found no room at its path is at the root.
+/// What was read and written; not what MPI's messages, or setting up, read and write on their own behalf.
+/// What found no room at its path is at the root.
 void ThreadAccumulation::record_bytes(const measurement::ThreadProfile& thread,
                                       std::span<const cct::NodeId> united) {
   if (!shape_.columns.with_bytes) return;
@@ -313,31 +314,31 @@ void ThreadAccumulation::list_epochs(const measurement::ThreadProfile& thread,
                                      std::span<const cct::NodeId> united, std::uint32_t location) {
   for (const measurement::Epoch& epoch : thread.epochs) {
     if (measurement::is_transfer(epoch.kind) || measurement::is_transfer_stamp(epoch.kind)) continue;
-    if (epoch.kind == EpochKind::trace_cost) tracing_ns_ += epoch.total_ns;
-    if (epoch.kind == EpochKind::partner_count && rank_ >= 0 &&
+    if (epoch.kind == EpochKind::trace_cost) run_.tracing_ns += epoch.total_ns;
+    if (epoch.kind == EpochKind::partner_count && process_.rank >= 0 &&
         epoch.size_class <= static_cast<std::uint32_t>(INT32_MAX)) {
-      partners_.push_back({.communicator = epoch.window,
-                           .members = static_cast<std::uint32_t>(epoch.peers),
-                           .from = rank_,
-                           .to = static_cast<std::int32_t>(epoch.size_class),
-                           .messages = epoch.count,
-                           .bytes = epoch.total_ns});
+      run_.partners.push_back({.communicator = epoch.window,
+                               .members = static_cast<std::uint32_t>(epoch.peers),
+                               .from = process_.rank,
+                               .to = static_cast<std::int32_t>(epoch.size_class),
+                               .messages = epoch.count,
+                               .bytes = epoch.total_ns});
     }
     if (measurement::is_stretch(epoch.kind) || epoch.kind >= EpochKind::call_count)
       continue;  // of all MPI calls, or of threads (thread_blame.hpp)
     const ContextId own = context_of(shape_, thread, united, epoch.node);
     const ContextId frame = frontier_of(shape_, own);
     if (measurement::is_stamp(epoch.kind)) {  // of calls that never wait, too
-      stamps_.push_back({.location = location,
-                         .context = frame == database::kNone ? own : frame,
-                         .kind = epoch.kind,
-                         .instance = epoch.size_class,
-                         .members = static_cast<std::uint32_t>(epoch.peers >> 32),
-                         .peer = static_cast<std::int32_t>(epoch.peers & 0x7fffffff),
-                         .window = epoch.window,
-                         .enter_ns = epoch.count,
-                         .exit_ns = epoch.total_ns,
-                         .last_ns = epoch.least_ns});
+      run_.stamps.push_back({.location = location,
+                             .context = frame == database::kNone ? own : frame,
+                             .kind = epoch.kind,
+                             .instance = epoch.size_class,
+                             .members = static_cast<std::uint32_t>(epoch.peers >> 32),
+                             .peer = static_cast<std::int32_t>(epoch.peers & 0x7fffffff),
+                             .window = epoch.window,
+                             .enter_ns = epoch.count,
+                             .exit_ns = epoch.total_ns,
+                             .last_ns = epoch.least_ns});
       continue;
     }
     if (frame == database::kNone || epoch.kind == EpochKind::none) continue;
@@ -361,7 +362,7 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
   };
   const auto sums_of = [&](ContextId context, ContextId after) -> blame::GapSums& {
     const blame::GapSums none{.role = role, .context = context, .after = after};
-    return gaps_.try_emplace(none.key(), none).first->second;
+    return run_.gaps.try_emplace(none.key(), none).first->second;
   };
   std::map<ContextId, std::uint64_t> totals;
   for (const measurement::Epoch& epoch : thread.epochs) {
@@ -387,28 +388,23 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
   }
 }
 
-std::vector<blame::GapSums> ThreadAccumulation::gaps() const {
-  std::vector<blame::GapSums> list;
-  for (const auto& [key, sums] : gaps_) list.push_back(sums);
-  return list;
-}
-
 /// Of the thread whose rows these are, once they hold all but what time lines show.
 void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location) {
   const measurement::Schedule& schedule = thread.schedule;
   if (!schedule.known()) return;
+  const measurement::HostLoad& host = process_.host_load;
   database::ScheduledThread row{.location = location,
-                                .online = host_load_.online,
-                                .allowed = host_load_.allowed,
+                                .online = host.online,
+                                .allowed = host.allowed,
                                 .voluntary = schedule.voluntary,
                                 .involuntary = schedule.involuntary,
                                 .ran_ns = schedule.ran_ns,
                                 .runnable_ns = schedule.runnable_ns,
                                 .lived_ns = thread.lived_ns,
-                                .span_ns = host_load_.span_ns,
-                                .quota = host_load_.quota,
-                                .throttled_ns = host_load_.throttled_ns,
-                                .host_idle_ns = host_load_.idle_ns,
+                                .span_ns = host.span_ns,
+                                .quota = host.quota,
+                                .throttled_ns = host.throttled_ns,
+                                .host_idle_ns = host.idle_ns,
                                 .processors = schedule.processors};
   const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
   const auto cpu = own_.column(Columns::kCpu);
@@ -430,7 +426,7 @@ void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread,
   if (waited_cpu < waited / kAwake)
     row.slept_ms =
         static_cast<std::uint32_t>(std::min<std::uint64_t>((waited - waited_cpu) / 1'000'000, UINT32_MAX));
-  schedules_.push_back(row);
+  run_.schedules.push_back(row);
 }
 
 RoleSums& ThreadAccumulation::role_sums(std::uint32_t number) {
@@ -452,7 +448,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
                              std::uint32_t location, std::uint32_t sums_number) {
   if (sums_of_.empty()) first_location_ = location;
   sums_of_.push_back(sums_number);
-  calibration_.calibrate(thread, period_ns_);
+  calibration_.calibrate(thread, process_.period_ns);
   find_rows(thread, united, location);
   RoleSums& sums = role_sums(sums_number);
   record(thread, sums);
@@ -508,14 +504,14 @@ void ThreadAccumulation::list_waits(std::size_t tile_locations) {
     const std::uint32_t location = first_location_ + l;
     for (; epoch != tile_epochs_.end() && epoch->location == location; ++epoch) {
       epoch->idle_ns = idleness(epoch->context)[l];
-      epochs_.push_back(*epoch);
+      run_.epochs.push_back(*epoch);
     }
     for (std::size_t i = 0; i < thread_waits.size(); ++i) {
       if (thread_waits[i][l] == 0) continue;
-      epochs_.push_back({.location = location,
-                         .context = thread_waits_[i],
-                         .thread_wait = shape_.contexts[thread_waits_[i]].wait,
-                         .idle_ns = thread_waits[i][l]});
+      run_.epochs.push_back({.location = location,
+                             .context = thread_waits_[i],
+                             .thread_wait = shape_.contexts[thread_waits_[i]].wait,
+                             .idle_ns = thread_waits[i][l]});
     }
   }
 }

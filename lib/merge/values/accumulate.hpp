@@ -68,6 +68,22 @@ class ThreadRows {
   std::vector<std::uint64_t> values_;
 };
 
+/// What the threads of the run that were added show beside their values.
+struct RunFacts {
+  /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
+  std::vector<blame::EpochRow> epochs;
+  std::vector<blame::EpochStamp> stamps;  ///< ranks and hosts left out likewise
+  /// How threads were scheduled, where that is known, in the order of add.
+  std::vector<database::ScheduledThread> schedules;
+  /// Contexts outside every frontier frame where marked waiting was found, and its kind.
+  std::map<database::ContextId, measurement::WaitKind> lone_waits;
+  /// Gaps between waiting calls, by role and calls.
+  std::map<blame::GapSums::Key, blame::GapSums> gaps;
+  CallTraffic calls;                        ///< what the wrappers counted of MPI calls
+  std::vector<waits::PartnerSum> partners;  ///< whom threads sent to, by the wrappers' counts
+  std::uint64_t tracing_ns = 0;             ///< what recording calls for time lines took
+};
+
 /// Second pass over the input: one thread at a time exclusive values at contexts, and tile by tile, from
 /// them, each thread's inclusive values (TileSums), all into the accumulators of the threads' roles, apart
 /// where they lived briefly. Cost per thread: linear in the contexts it touched. Not thread-safe.
@@ -98,26 +114,9 @@ class ThreadAccumulation {
   /// Adds a location to `rows`: the exclusive values of the thread that was added last.
   void list_exclusive(database::TileRows& rows);
 
-  /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
-  [[nodiscard]] const std::vector<blame::EpochRow>& epochs() const { return epochs_; }
-  /// Ranks and hosts left out likewise.
-  [[nodiscard]] const std::vector<blame::EpochStamp>& stamps() const { return stamps_; }
-  /// How the threads were scheduled that were added, where that is known, in the order of add.
-  [[nodiscard]] const std::vector<database::ScheduledThread>& schedules() const { return schedules_; }
-  /// What the wrappers of the threads that were added counted of MPI calls.
-  [[nodiscard]] const CallTraffic& calls() const { return calls_; }
-  /// Whom they sent to, by their wrappers' counts.
-  [[nodiscard]] const std::vector<waits::PartnerSum>& partners() const { return partners_; }
-  /// What recording calls for time lines took the threads that were added.
-  [[nodiscard]] std::uint64_t tracing_ns() const { return tracing_ns_; }
-  /// Gaps between waiting calls of the threads that were added, by role and calls.
-  [[nodiscard]] std::vector<blame::GapSums> gaps() const;
   /// Of the tiles that were added; numbered as Roles::sums.
   [[nodiscard]] std::vector<RoleSums>& roles() { return roles_; }
-  /// Contexts outside every frontier frame where marked waiting was found, and its kind.
-  [[nodiscard]] const std::map<database::ContextId, measurement::WaitKind>& lone_waits() const {
-    return lone_waits_;
-  }
+  [[nodiscard]] const RunFacts& run() const { return run_; }
 
  private:
   void find_rows(const measurement::ThreadProfile& thread, std::span<const cct::NodeId> united,
@@ -152,6 +151,15 @@ class ThreadAccumulation {
   const TraceValues* traced_;
   bool counts_calls_;
   std::vector<database::ContextId> thread_waits_;  ///< frontiers where threads wait for each other
+  /// What recording needs of a process.
+  struct ProcessFacts {
+    std::vector<std::size_t> event_columns;  ///< event beside REALTIME → column
+    std::uint64_t period_ns = 0;
+    bool has_realtime = true;        ///< else its events' samples are the samples
+    std::uint32_t marked_kinds = 0;  ///< bit per WaitKind
+    measurement::HostLoad host_load;
+    std::int32_t rank = -1;
+  };
   /// What recording needs of a slot.
   struct Slot {
     std::uint32_t group = 0;
@@ -177,22 +185,10 @@ class ThreadAccumulation {
   std::vector<blame::EpochRow> tile_epochs_;  ///< whose idleness is not known yet
   TileSums::Watched watched_;
   TileSums sums_;
-  std::vector<std::size_t> event_columns_;   ///< of the process: event beside REALTIME → column
-  std::uint64_t period_ns_ = 0;              ///< of the process
-  bool has_realtime_ = true;                 ///< of the process; else its events' samples are the samples
-  std::uint32_t marked_kinds_ = 0;           ///< of the process: bit per WaitKind
-  measurement::HostLoad host_load_;          ///< of the process
+  ProcessFacts process_;                     ///< whose threads are added
   std::optional<std::size_t> instructions_;  ///< the column that counts them
   std::vector<RoleSums> roles_;
-  std::vector<blame::EpochRow> epochs_;
-  std::vector<blame::EpochStamp> stamps_;
-  std::vector<database::ScheduledThread> schedules_;
-  std::map<database::ContextId, measurement::WaitKind> lone_waits_;
-  std::map<blame::GapSums::Key, blame::GapSums> gaps_;
-  CallTraffic calls_;
-  std::vector<waits::PartnerSum> partners_;
-  std::int32_t rank_ = -1;  ///< of the process
-  std::uint64_t tracing_ns_ = 0;
+  RunFacts run_;
 };
 
 }  // namespace culprit::merge

@@ -426,7 +426,8 @@ TEST_CASE("waits are reported location by location, with the idleness of each") 
     rows.clear();
   }
   std::vector<std::pair<std::uint32_t, std::uint64_t>> reported;
-  for (const blame::EpochRow& row : accumulation.epochs()) reported.emplace_back(row.location, row.idle_ns);
+  for (const blame::EpochRow& row : accumulation.run().epochs)
+    reported.emplace_back(row.location, row.idle_ns);
   using Told = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   CHECK(reported ==
         Told{{0, 10}, {0, 100}, {1, 20}, {2, 30}, {2, 100}, {3, 10}, {3, 100}, {4, 20}, {5, 30}, {5, 100}});
@@ -465,7 +466,7 @@ TEST_CASE("idleness: marks decide where a process has them, names elsewhere") {
       if (value.metric == Columns::kCommunication) communication += value.value;
     }
     values[0] = communication;
-    return std::pair(values, accumulation.lone_waits().size());
+    return std::pair(values, accumulation.run().lone_waits.size());
   };
   using Values = std::map<ContextId, std::uint64_t>;
   CHECK(idle() == std::pair(Values{{0, 100}, {1, 100}, {4, 100}}, std::size_t{0}));
