@@ -237,11 +237,18 @@ Outcome conclude(exchange::Communicator& comm, const Survey& survey, const Optio
   return outcome;
 }
 
+/// What there is to be a value beside what is sampled.
+void add_columns(const Survey& survey, const TimeLineFindings& traced, Columns& columns) {
+  columns.traced = traced.values.names;
+  if (columns.traced.empty() && survey.counts_calls) columns.traced = call_metrics();
+  columns.polled = survey.counts_polls;
+  columns.with_bytes = survey.counts_bytes && columns.with_io;
+}
+
 /// Collective: merges all files but those that are lost. Throws FilesLost where further ones are.
 Outcome merge_rest(exchange::Communicator& comm, const Options& options, const IdleRules& rules,
                    const Lost& lost, const Progress& progress) {
   const bool root = comm.rank() == 0;
-
   // First pass: which processes are there, and which contexts?
   Provenance provenance;
   const Survey found = survey_rest(comm, options, lost, progress, provenance);
@@ -256,10 +263,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   Phase analysing(comm, progress, "time lines", 1);
   TracedRun traced = analyse_traces(comm, options, partition, each_location, found.shared, shape);
   analysing.step();
-  shape.columns.traced = traced.findings.values.names;
-  if (shape.columns.traced.empty() && found.counts_calls) shape.columns.traced = call_metrics();
-  shape.columns.polled = found.counts_polls;
-  shape.columns.with_bytes = found.counts_bytes && shape.columns.with_io;
+  add_columns(found, traced.findings, shape.columns);
   const Plan plan(shape, found.valued, traced.findings.values.contexts);
   ThreadAccumulation accumulation(shape, plan, found.transfers, partition.role_count(),
                                   &traced.findings.values);
@@ -295,8 +299,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
     writer->add_experiment(experiment, each_location);
     private_for_inputs = writer->finish(readership);
   }
-  const std::vector<std::string> unused = gather_lines(comm, traced.problems);
-  problems.insert(problems.end(), unused.begin(), unused.end());
+  for (const std::string& line : gather_lines(comm, traced.problems)) problems.push_back(line);
   Outcome outcome = conclude(comm, found, options, experiment, problems, private_for_inputs);
   outcome.vain_rules = std::move(vain_rules);
   writing.step();

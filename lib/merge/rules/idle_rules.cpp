@@ -102,7 +102,19 @@ void IdleRules::add(std::string_view text, const std::string& source) {
   if (!pending.words.empty()) add_line(pending);
 }
 
-void IdleRules::add_line(const Line& line) {
+namespace {
+
+/// The entry whose name this is; null: there is none.
+template <class Table>
+const auto* named(const Table& table, const std::string& word) {
+  const auto* const found =
+      std::ranges::find_if(table, [&](const auto& entry) { return entry.first == word; });
+  return found == table.end() ? nullptr : found;
+}
+
+}  // namespace
+
+IdleRules::Action IdleRules::action_of(const Line& line) {
   constexpr std::array<std::pair<std::string_view, Action>, 12> kActions = {{
       {"ignore", Action::ignore},
       {"setup", Action::setup},
@@ -117,6 +129,18 @@ void IdleRules::add_line(const Line& line) {
       {"io", Action::io},
       {"libc-io", Action::libc_io},
   }};
+  const auto* const action = named(kActions, line.words[0]);
+  if (action == nullptr) {
+    throw RulesError(line.where + ": unknown rule '" + line.words[0] +
+                     "' (use setup, communication, may-wait, wait, wait-below, progress, moves, library, "
+                     "work, io, libc-io "
+                     "or ignore)");
+  }
+  return action->second;
+}
+
+/// Sets the kind of the effect.
+void IdleRules::take_kind(const Line& line, Effect& effect) {
   constexpr std::array<std::pair<std::string_view, WaitKind>, 6> kKinds = {{
       {"mpi", WaitKind::mpi},
       {"omp-barrier", WaitKind::omp_barrier},
@@ -125,30 +149,22 @@ void IdleRules::add_line(const Line& line) {
       {"condition", WaitKind::condition},
       {"join", WaitKind::join},
   }};
-  const auto named = [](const auto& table, const std::string& word) {
-    return std::ranges::find_if(table, [&](const auto& entry) { return entry.first == word; });
-  };
-  const auto* const action = named(kActions, line.words[0]);
-  if (action == kActions.end()) {
-    throw RulesError(line.where + ": unknown rule '" + line.words[0] +
-                     "' (use setup, communication, may-wait, wait, wait-below, progress, moves, library, "
-                     "work, io, libc-io "
-                     "or ignore)");
+  const std::string kind = line.words.size() > 1 ? line.words[1] : "";
+  const auto* const known = named(kKinds, kind);
+  effect.by_thread = kind == "omp" && effect.action == Action::library;
+  if (known == nullptr && !effect.by_thread) {
+    throw RulesError(line.where + ": unknown kind '" + kind +
+                     "' (use mpi, omp-barrier, omp-idle, lock, condition or join)");
   }
-  Effect effect{.action = action->second, .kind = WaitKind::mpi};
-  std::size_t first = 1;
-  if (effect.action == Action::wait || effect.action == Action::wait_below ||
-      effect.action == Action::library) {
-    const std::string kind = line.words.size() > 1 ? line.words[1] : "";
-    const auto* const known = named(kKinds, kind);
-    effect.by_thread = kind == "omp" && effect.action == Action::library;
-    if (known == kKinds.end() && !effect.by_thread) {
-      throw RulesError(line.where + ": unknown kind '" + kind +
-                       "' (use mpi, omp-barrier, omp-idle, lock, condition or join)");
-    }
-    if (known != kKinds.end()) effect.kind = known->second;
-    first = 2;
-  }
+  if (known != nullptr) effect.kind = known->second;
+}
+
+void IdleRules::add_line(const Line& line) {
+  Effect effect{.action = action_of(line), .kind = WaitKind::mpi};
+  const bool has_kind = effect.action == Action::wait || effect.action == Action::wait_below ||
+                        effect.action == Action::library;
+  if (has_kind) take_kind(line, effect);
+  const std::size_t first = has_kind ? 2 : 1;
   if (line.words.size() == first) {
     throw RulesError(line.where + ": names nothing (add procedure names; * stands for any characters)");
   }

@@ -124,6 +124,8 @@ class IdleRules {
   };
   struct Line;
 
+  static Action action_of(const Line& line);
+  static void take_kind(const Line& line, Effect& effect);
   void add_line(const Line& line);
   void collect(std::string_view name, std::vector<Effect>& effects) const;
 

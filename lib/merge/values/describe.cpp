@@ -245,8 +245,11 @@ database::EachLocation describe_locations(const ProcessTable& processes, const R
   };
 }
 
-std::vector<Metric> describe_metrics(const ProcessTable& processes, const Columns& columns) {
-  std::vector<Metric> metrics = {
+namespace {
+
+/// Of every run.
+std::vector<Metric> sampled_metrics() {
+  return {
       {.name = "REALTIME",
        .unit = "ns",
        .description = "Wall-clock time, sampled: what the thread spent here, waiting included."},
@@ -264,6 +267,33 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
        .description = "CPU time. Time on the wall without CPU time is waiting, sleep, I/O or preemption."},
       {.name = "samples", .unit = "count", .description = "Samples taken."},
   };
+}
+
+/// What the wrappers of calls counted.
+void add_counted_metrics(const Columns& columns, std::vector<Metric>& metrics) {
+  if (columns.polled) {
+    metrics.push_back(
+        {.name = "polls-in-vain",
+         .unit = "count",
+         .description = "Calls of MPI_Test and its like, and of MPI_Iprobe, that found nothing."});
+  }
+  if (columns.with_bytes) {
+    metrics.push_back(
+        {.name = "bytes-read",
+         .unit = "bytes",
+         .description =
+             "Bytes that calls of the C library read, counted: from files, pipes and sockets, outside "
+             "of MPI's messages."});
+    metrics.push_back({.name = "bytes-written",
+                       .unit = "bytes",
+                       .description = "Bytes that calls of the C library wrote, counted, as bytes-read."});
+  }
+}
+
+}  // namespace
+
+std::vector<Metric> describe_metrics(const ProcessTable& processes, const Columns& columns) {
+  std::vector<Metric> metrics = sampled_metrics();
   std::map<std::string, std::string> units;
   for (const auto& launch : processes.launches()) {
     for (const EventInfo& event : beside_realtime(*launch)) units.try_emplace(event.name, event.unit);
@@ -287,23 +317,7 @@ std::vector<Metric> describe_metrics(const ProcessTable& processes, const Column
     metrics.push_back(
         {.name = name, .unit = unit_of_trace_metric(name), .description = describe_trace_metric(name)});
   }
-  if (columns.polled) {
-    metrics.push_back(
-        {.name = "polls-in-vain",
-         .unit = "count",
-         .description = "Calls of MPI_Test and its like, and of MPI_Iprobe, that found nothing."});
-  }
-  if (columns.with_bytes) {
-    metrics.push_back(
-        {.name = "bytes-read",
-         .unit = "bytes",
-         .description =
-             "Bytes that calls of the C library read, counted: from files, pipes and sockets, outside "
-             "of MPI's messages."});
-    metrics.push_back({.name = "bytes-written",
-                       .unit = "bytes",
-                       .description = "Bytes that calls of the C library wrote, counted, as bytes-read."});
-  }
+  add_counted_metrics(columns, metrics);
   metrics.push_back({.name = "imbalance",
                      .unit = "ns",
                      .description =
