@@ -1,5 +1,3 @@
-#include "commands/critical_path.hpp"
-
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
@@ -7,7 +5,7 @@
 #include "text/quantity.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -33,40 +31,20 @@ std::uint64_t beyond_mean_work(const database::Contents& experiment) {
 }
 
 /// `rank 3 80 %, rank 0 20 %`, the largest shares first.
-std::string ranks_text(const database::Contents& experiment, const CriticalScope& one) {
-  std::vector<CriticalScope::Share> shares = one.shares;
-  std::ranges::stable_sort(shares, std::ranges::greater(), &CriticalScope::Share::ns);
+std::string ranks_text(const database::Contents& experiment, const RowGroup& group) {
+  std::vector<ThreadTimes::Part> shares = group.who.parts();
+  std::ranges::stable_sort(shares, std::ranges::greater(), &ThreadTimes::Part::ns);
   std::string text;
   for (std::size_t i = 0; i < std::min(kRanksNamed, shares.size()); ++i) {
     text += (i == 0 ? "" : ", ") + location_label(experiment, shares[i].location);
     if (shares.size() > 1)
-      text += keep(" " + round_percent(static_cast<double>(shares[i].ns) / static_cast<double>(one.ns)));
+      text += keep(" " + round_percent(static_cast<double>(shares[i].ns) / static_cast<double>(group.ns)));
   }
   if (shares.size() > kRanksNamed) text += ", …";
   return text;
 }
 
 }  // namespace
-
-std::vector<CriticalScope> critical_by_scope(const database::Contents& experiment) {
-  UsersScopes scopes(experiment);
-  std::map<database::TimedScope, std::pair<CriticalScope, std::map<std::uint32_t, std::uint64_t>>> sums;
-  for (const CriticalScope& one : experiment.trace().critical) {
-    const database::TimedScope scope{.context = scopes.of(one.scope.context), .between = one.scope.between};
-    auto& [sum, shares] = sums[scope];
-    sum.scope = scope;
-    sum.ns += one.ns;
-    sum.imbalance_ns += one.imbalance_ns;
-    for (const CriticalScope::Share& share : one.shares) shares[share.location] += share.ns;
-  }
-  std::vector<CriticalScope> list;
-  for (auto& [scope, entry] : sums) {
-    for (const auto& [location, ns] : entry.second) entry.first.shares.push_back({location, ns});
-    list.push_back(std::move(entry.first));
-  }
-  std::ranges::stable_sort(list, std::ranges::greater(), &CriticalScope::ns);
-  return list;
-}
 
 Table critical_path_table(const database::Contents& experiment) {
   Table table{{{"path"}, {"location"}, {"seconds"}, {"path_seconds"}, {"imbalance_s"}, {"between_calls"}},
@@ -82,26 +60,26 @@ Table critical_path_table(const database::Contents& experiment) {
 }
 
 Json critical_path_json(const database::Contents& experiment) {
-  const Table::Columns of_path = {{"path"}, {"seconds"}, {"imbalance_s"}, {"between_calls"}};
   Json paths = Json::array();
   for (const CriticalScope& one : experiment.trace().critical) {
-    Table ranks{{{"rank"}, {"seconds"}}, {}};
-    for (const CriticalScope::Share& share : one.shares) {
-      ranks.rows.push_back({std::int64_t{experiment.locations[share.location].rank}, seconds_of(share.ns)});
-    }
-    Json path = to_json(experiment, of_path,
-                        {Table::Path{one.scope.context}, seconds_of(one.ns), seconds_of(one.imbalance_ns),
-                         one.scope.between});
-    path["ranks"] = to_json(experiment, ranks);
-    paths.push_back(std::move(path));
+    Json ranks = Json::array();
+    for (const CriticalScope::Share& share : one.shares)
+      ranks.push_back(
+          {{"rank", experiment.locations[share.location].rank}, {"seconds", seconds_of(share.ns)}});
+    paths.push_back({{"path", path_json(experiment, one.scope.context)},
+                     {"seconds", seconds_of(one.ns)},
+                     {"imbalance_s", seconds_of(one.imbalance_ns)},
+                     {"between_calls", one.scope.between},
+                     {"ranks", std::move(ranks)}});
   }
   return {{"length_s", seconds_of(length_of(experiment))}, {"paths", std::move(paths)}};
 }
 
-std::string critical_path_summary(const database::Contents& experiment, bool unicode) {
+namespace {
+
+/// How long it is, and what balancing its code could save.
+std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::uint64_t length = length_of(experiment);
-  if (experiment.trace().critical.empty() || length == 0)
-    return "No time was recorded between MPI_Init and MPI_Finalize.";
   std::uint64_t imbalance = 0;
   for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
   const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment));
@@ -125,30 +103,36 @@ std::string critical_path_summary(const database::Contents& experiment, bool uni
          (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{});
 }
 
-std::string critical_row_phrase(const database::Contents& experiment, const CriticalScope& one,
-                                bool unicode) {
-  const std::string above = keep(duration(seconds_of(one.imbalance_ns), unicode)) + " above the mean";
-  return "on " + ranks_text(experiment, one) + (one.imbalance_ns > 0 ? "; " + above : "");
-}
+}  // namespace
 
-void write_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  out << wrap(critical_path_summary(experiment, screen.unicode), screen.width) << '\n';
-  const std::vector<CriticalScope> paths = critical_by_scope(experiment);
-  const std::uint64_t length = length_of(experiment);
-  if (paths.empty() || length == 0) return;
-  out << '\n';
-  const auto share = [&](std::uint64_t ns) {
-    return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
-  };
-  const RowWriter rows(out, screen, experiment, paths.front().ns);
-  const std::size_t shown =
-      rows_to_show(paths, static_cast<double>(length), [](const auto& one) { return one.ns; });
-  for (std::size_t i = 0; i < shown; ++i) {
-    const CriticalScope& one = paths[i];
-    rows.row(one.ns, screen.bold(share(one.ns)) + ' ' + critical_row_phrase(experiment, one, screen.unicode));
-    rows.path(one.scope.context, one.scope.between);
+List critical_path_list(const database::Contents& experiment, const ListOptions& options) {
+  List list{.command = "critical-path", .title = "CRITICAL PATH", .amount = "on the path"};
+  list.whole_ns = length_of(experiment);
+  if (experiment.trace().critical.empty() || list.whole_ns == 0) {
+    list.introduction = "No time was recorded between MPI_Init and MPI_Finalize.";
+    return list;
   }
-  rows.rest(paths.size(), shown);
+  list.introduction = introduce_path(experiment, options.unicode);
+  UsersScopes scopes(experiment);
+  RowGroups<database::TimedScope> groups;
+  for (const CriticalScope& one : experiment.trace().critical) {
+    RowGroup& group = groups[{.context = scopes.of(one.scope.context), .between = one.scope.between}];
+    group.ns += one.ns;
+    group.part_ns += one.imbalance_ns;
+    for (const CriticalScope::Share& share : one.shares) group.who.add(share.location, share.ns);
+  }
+  add_rows(list, groups.take(), options, [&](const database::TimedScope& scope, const RowGroup& group) {
+    std::string text = "on " + ranks_text(experiment, group);
+    if (group.part_ns > 0)
+      text += "; " + keep(duration(seconds_of(group.part_ns), options.unicode)) + " above the mean";
+    return ListRow{.ns = group.ns,
+                   .name = {},
+                   .text = std::move(text),
+                   .topic = {},
+                   .paths = {{"", scope.context, scope.between, group.who.locations()}}};
+  });
+  list.has_sets = false;  // the shares of single ranks stand in the text
+  return list;
 }
 
 }  // namespace culprit::viewer

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-// Waits, causes and hotspots. For people a list: one row for each pattern and call path, whose threads are a
-// set, or one for each thread. Each list is described once; its text and its page in the browser are written
-// from that. Csv and json have a row for each thread, always (text/table.hpp).
+// Waits, causes, hotspots and the critical path. For people a list: one row for each pattern and call path,
+// whose threads are a set, or one for each thread. Each list is described once; its text and its page in the
+// browser are written from that. Csv and json have a row for each thread, always (text/table.hpp).
 namespace culprit::viewer {
 
 /// What is wanted of a list.
@@ -202,5 +202,14 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
 
 Table hotspots_table(const database::Contents& experiment);
 List hotspots_list(const database::Contents& experiment, const ListOptions& options);
+
+// The critical path (`critical-path`): what the run's length depends on.
+
+/// A row per scope and thread.
+Table critical_path_table(const database::Contents& experiment);
+/// An object per scope.
+Json critical_path_json(const database::Contents& experiment);
+/// Its scopes, added up by what the user wrote or chose (UsersScopes).
+List critical_path_list(const database::Contents& experiment, const ListOptions& options);
 
 }  // namespace culprit::viewer

@@ -1,5 +1,4 @@
 // The report's paragraph on time lines: who waited for whom most, why, and what the run's length depends on.
-#include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_parts.hpp"
 #include "commands/variation.hpp"
@@ -87,13 +86,12 @@ class TimeLines {
   [[nodiscard]] std::string critical() const {
     if (!are_ranks_comparable(experiment_))
       return "";  // it leads over ranks that were not measured, or has no choice
-    const std::vector<database::CriticalScope> paths = critical_by_scope(experiment_);
-    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
-    if (paths.empty() || length == 0) return "";
+    const List list = critical_path_list(experiment_, {.most = 1});
+    if (list.rows.empty()) return "";
+    const ListRow& first = list.rows.front();
     return " " + out_.link("The critical path", PlaceKind::critical_path) + " spends " +
-           out_.share(static_cast<double>(paths.front().ns) / static_cast<double>(length)) + " of its " +
-           out_.time(seconds_of(length)) + " in " +
-           out_.scope(paths.front().scope.context, true, out_.width() / 3) + ".";
+           out_.share(share_of(list, first).value_or(0)) + " of its " + out_.time(seconds_of(list.whole_ns)) +
+           " in " + out_.scope(first.paths.front().context, true, out_.width() / 3) + ".";
   }
 
   [[nodiscard]] std::string outliers() const {

@@ -1,7 +1,6 @@
 #include "commands/run.hpp"
 
 #include "commands/communication.hpp"
-#include "commands/critical_path.hpp"
 #include "commands/efficiency.hpp"
 #include "commands/list.hpp"
 #include "commands/report.hpp"
@@ -106,6 +105,7 @@ struct Listing {
 constexpr Listing kWaits = {waits_list, waits_table};
 constexpr Listing kCauses = {causes_list, causes_table, causes_json};
 constexpr Listing kHotspots = {hotspots_list, hotspots_table, nullptr, false};
+constexpr Listing kCriticalPath = {critical_path_list, critical_path_table, critical_path_json, false};
 
 void run_listing(std::ostream& out, const Screen& screen, const views::Source& source, const Listing& listing,
                  const Invocation& invocation) {
@@ -122,14 +122,6 @@ void run_listing(std::ostream& out, const Screen& screen, const views::Source& s
   };
   write_as(invocation.format, out, text, json,
            [&] { write_csv(out, experiment, listing.table(experiment)); });
-}
-
-void run_critical_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                       Format format) {
-  write_as(
-      format, out, [&] { write_critical_path(out, screen, experiment); },
-      [&] { return critical_path_json(experiment); },
-      [&] { write_csv(out, experiment, critical_path_table(experiment)); });
 }
 
 /// Without time lines, calls are counted all the same.
@@ -161,8 +153,7 @@ void run_on_trace(std::ostream& out, const Screen& screen, const views::Source& 
       run("causes", kCauses);
       break;
     case Command::critical_path:
-      require_trace(experiment, "critical-path", invocation.database);
-      run_critical_path(out, screen, experiment, invocation.format);
+      run("critical-path", kCriticalPath);
       break;
     case Command::hotspots:
       run("hotspots", kHotspots);

@@ -1,6 +1,5 @@
 #include "commands/html/findings_data.hpp"
 
-#include "commands/critical_path.hpp"
 #include "commands/efficiency.hpp"
 #include "commands/list.hpp"
 #include "commands/report.hpp"
@@ -96,30 +95,6 @@ Json list_json(const database::Contents& experiment, const PageTree& calls, cons
           {"notes", std::move(notes)}};
 }
 
-Json critical_json(const database::Contents& experiment, const PageTree& calls) {
-  const std::vector<database::CriticalScope> scopes = critical_by_scope(experiment);
-  const database::TraceAnalyses& trace = experiment.trace();
-  const auto length = static_cast<double>(trace.critical_end_ns - trace.critical_begin_ns);
-  Json rows = Json::array();
-  for (const database::CriticalScope& one : scopes) {
-    if (rows.size() == kRowsListed || length <= 0) break;
-    rows.push_back(
-        {{"s", short_number(seconds_of(one.ns))},
-         {"share", short_number(static_cast<double>(one.ns) / length)},
-         {"name", ""},
-         {"text", unwrapped(critical_row_phrase(experiment, one, true))},
-         {"meaning", ""},
-         {"paths", paths_json(experiment, calls, {{"", one.scope.context, one.scope.between, {}}})}});
-  }
-  const std::size_t left = scopes.size() - rows.size();
-  return {{"amount", "on the path"},
-          {"introduction", unwrapped(critical_path_summary(experiment, true))},
-          {"left_out", left},
-          {"largest_left_s", left > 0 ? short_number(seconds_of(scopes[rows.size()].ns)) : Json(0)},
-          {"rows", std::move(rows)},
-          {"notes", Json::array()}};
-}
-
 void add_fact(Json& facts, const char* name, const std::string& text) {
   if (!text.empty()) facts.push_back({name, unwrapped(text)});
 }
@@ -195,7 +170,7 @@ Json lists_data(const views::Figures& figures, const PageTree& calls) {
   if (experiment.trace().traced == 0) return json;
   json["causes"] = list_json(experiment, calls, causes_list(experiment, options));
   json["hotspots"] = list_json(experiment, calls, hotspots_list(experiment, options));
-  json["critical"] = critical_json(experiment, calls);
+  json["critical"] = list_json(experiment, calls, critical_path_list(experiment, options));
   return json;
 }
 

@@ -1,7 +1,7 @@
 #include "tui/pages/finding_pages.hpp"
 
 #include "commands/communication.hpp"
-#include "commands/critical_path.hpp"
+#include "commands/list.hpp"
 #include "commands/report.hpp"
 #include "commands/variation.hpp"
 

@@ -209,12 +209,11 @@ class StartPage {
       costly("made others wait most: ", costliest.code, costliest.in_call ? ", beyond its waits," : "");
       if (costliest.of_program) costly("most of the program's code: ", *costliest.of_program, "");
     }
-    const std::uint64_t length = experiment_.trace().critical_end_ns - experiment_.trace().critical_begin_ns;
-    if (!findings_.critical.empty() && length > 0 && are_ranks_comparable(experiment_)) {
-      const database::CriticalScope& first = findings_.critical.front();
-      link("longest on the critical path: " + scope(first.scope.context),
-           round_percent(static_cast<double>(first.ns) / static_cast<double>(length)) + " of it",
-           to_context(first.scope.context), 0);
+    if (!findings_.critical.rows.empty() && are_ranks_comparable(experiment_)) {
+      const ListRow& first = findings_.critical.rows.front();
+      const database::ContextId context = first.paths.front().context;
+      link("longest on the critical path: " + scope(context),
+           round_percent(share_of(findings_.critical, first).value_or(0)) + " of it", to_context(context), 0);
     }
     outlier();
     if (page_.lines.size() == behind) page_.lines.erase(page_.lines.begin() + before, page_.lines.end());

@@ -39,38 +39,7 @@ Page causes_page(const Workspace& workspace, const Findings& findings, bool by_r
 Page critical_path_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
   if (!has_trace(page, workspace, width)) return page;
-  const database::TraceAnalyses& trace = workspace.experiment().trace();
-  const std::uint64_t length = trace.critical_end_ns - trace.critical_begin_ns;
-  if (length == 0 || findings.critical.empty()) {
-    page.say("No time was recorded between MPI_Init and MPI_Finalize.", width);
-    return page;
-  }
-  const auto share = [&](std::uint64_t ns) {
-    return percent(static_cast<double>(ns) / static_cast<double>(length));
-  };
-  const std::string partly = partly_measured(workspace.experiment());
-  page.say("The path that the run's length depends on: " + keep(ns_text(workspace, length)) + ", " +
-               keep(share(trace.critical_calls_ns)) +
-               " of it in MPI calls. Imbalance is what its code takes here more "
-               "than on an average rank." +
-               (partly.empty()
-                    ? partly
-                    : " But " + partly + ": the critical path of the whole run may go through the others."),
-           width, 0, Tone::dim);
-  add_heading(page, "CRITICAL PATH", "of it", width);
-  for (std::size_t i = 0; i < std::min(kMostRows, findings.critical.size()); ++i) {
-    const database::CriticalScope& one = findings.critical[i];
-    std::vector<std::uint32_t> locations;
-    for (const database::CriticalScope::Share& each : one.shares) locations.push_back(each.location);
-    page.add(link_line(name_of_scope(workspace, one.scope, width), share(one.ns),
-                       to_context(one.scope.context, locations), width, 0, workspace.unicode()));
-    page.say(keep(ns_text(workspace, one.ns)) + ", imbalance " + keep(ns_text(workspace, one.imbalance_ns)) +
-                 ", on " + threads_phrase(workspace.experiment(), locations),
-             width, 4);
-    add_path(page, workspace, one.scope.context, width, 4);
-  }
-  say_rest(page, findings.critical.size(), "critical-path");
-  return page;
+  return list_page(workspace, findings.critical, width);
 }
 
 Page hotspots_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {

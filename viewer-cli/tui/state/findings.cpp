@@ -1,6 +1,5 @@
 #include "tui/state/findings.hpp"
 
-#include "commands/critical_path.hpp"
 #include "commands/list.hpp"
 #include "commands/report_text.hpp"
 #include "findings/mpi_calls.hpp"
@@ -15,13 +14,7 @@ namespace {
 
 /// Both forms of a list.
 Findings::Lists lists_of(List (*make)(const database::Contents&, const ListOptions&),
-                         const database::Contents& experiment, const IdlenessParts& waiting, bool unicode) {
-  ListOptions options{.by_rank = false,
-                      .unicode = unicode,
-                      .counts = false,
-                      .most = kMostRows,
-                      .least_share = 0,
-                      .waiting = waiting};
+                         const database::Contents& experiment, ListOptions options) {
   List together = make(experiment, options);
   options.by_rank = true;
   return {std::move(together), make(experiment, options)};
@@ -68,10 +61,15 @@ void FindingsTask::form(const views::Source& source) {
     if (findings_.verdict.kind != VerdictKind::threads_idle)
       findings_.threads =
           thread_cause_phrases(figures, findings_.diagnosis.total_s, kNamesInVerdict, unicode_);
-    findings_.waits = lists_of(waits_list, source.experiment(), findings_.waiting, unicode_);
-    findings_.causes = lists_of(causes_list, source.experiment(), findings_.waiting, unicode_);
-    findings_.hotspots = lists_of(hotspots_list, source.experiment(), findings_.waiting, unicode_);
-    findings_.critical = critical_by_scope(source.experiment());
+    const ListOptions options{.unicode = unicode_,
+                              .counts = false,
+                              .most = kMostRows,
+                              .least_share = 0,
+                              .waiting = findings_.waiting};
+    findings_.waits = lists_of(waits_list, source.experiment(), options);
+    findings_.causes = lists_of(causes_list, source.experiment(), options);
+    findings_.hotspots = lists_of(hotspots_list, source.experiment(), options);
+    findings_.critical = critical_path_list(source.experiment(), options);
     findings_.costliest_code = costliest_code(source.experiment(), causes_by_scope(source.experiment()));
     findings_.common_cause = common_cause(source.experiment());
   } catch (const std::exception& error) {

@@ -38,10 +38,10 @@ struct Findings {
   /// A list with a row for each call path, and the same for each rank.
   using Lists = std::array<List, 2>;
   Lists waits, causes, hotspots;
-  std::vector<database::CriticalScope> critical;  ///< by scope
-  std::optional<CostliestCode> costliest_code;    ///< by what the user wrote or chose (UsersScopes)
-  std::optional<CommonCause> common_cause;        ///< where none of these says much
-  std::string failure;                            ///< not empty: why there are none
+  List critical;
+  std::optional<CostliestCode> costliest_code;  ///< by what the user wrote or chose (UsersScopes)
+  std::optional<CommonCause> common_cause;      ///< where none of these says much
+  std::string failure;                          ///< not empty: why there are none
 };
 
 /// Forms the findings beside the user, on a thread of its own: on a large database that takes longer than a

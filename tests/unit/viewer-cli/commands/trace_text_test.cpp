@@ -165,11 +165,11 @@ TEST_CASE("critical-path: its length, what of it is more than on an average rank
 of it in MPI calls. 150 s (15.2 %) are above the mean of all ranks; balancing all code would save
 120 s at most.
 
-700.0 s  70.7 % on rank 3 71 %, rank 7 29 %; 150 s above the mean
+700.0 s  70.7 %  on rank 3 71 %, rank 7 29 %; 150 s above the mean
     main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
-180.0 s  18.2 % on rank 3
+180.0 s  18.2 %  on rank 3
     main › cg_iterate › loop at solver.c:412 › dot
-110.0 s  11.1 % on rank 3
+110.0 s  11.1 %  on rank 3
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
 }
