@@ -2,64 +2,77 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/suspect_names.hpp"
-#include "findings/thread_causes.hpp"
-#include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
-#include "text/shorten.hpp"
 #include "views/start_up.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <cmath>
+#include <utility>
 
 namespace culprit::viewer {
 namespace {
 
 using database::ContextId;
 
-constexpr std::size_t kParagraphIndent = 4;
-constexpr std::size_t kAmount = 8, kShare = 5;  // columns
-constexpr std::size_t kPlacesListed = 50;       // nobody reads on, and who waits costs a look at each thread
+constexpr std::size_t kPlacesListed = 50;  // nobody reads on, and who waits costs a look at each thread
 
-std::string paragraph(const std::string& text, const Screen& screen) {
-  return std::string(kParagraphIndent, ' ') + wrap(text, screen.width, kParagraphIndent, kParagraphIndent);
+std::uint64_t ns_of(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * kNsPerSecond));
 }
 
-/// Code that makes other threads of its process wait: it is blamed beside what is above, not within it.
-void write_thread_causes(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+std::string id_of(ContextId context) {
+  return 'c' + std::to_string(context);
+}
+
+ListOptions options_of(const Screen& screen) {
+  return {
+      .unicode = screen.unicode, .most = kPlacesListed, .least_share = 0, .name_columns = screen.width / 2};
+}
+
+/// A list, and below it code that makes other threads of its process wait: it is blamed beside what is above,
+/// not within it.
+void write_with_thread_causes(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                              const List& list) {
   const database::Contents& experiment = figures.experiment();
-  const ThreadCauses causes = find_thread_causes(figures);
-  const auto write = [&](const char* title, double whole_s, const std::vector<ThreadCause>& list) {
-    if (list.empty()) return;
-    out << '\n' << wrap(title + keep(duration(whole_s, screen.unicode)) + ':', screen.width) << '\n';
-    for (const ThreadCause& cause : std::span(list).first(std::min(list.size(), kPlacesListed))) {
-      out << align_right(duration(cause.caused_s, screen.unicode), kAmount) << ' '
-          << align_right(round_percent(std::min(1.0, cause.caused_s / whole_s)), kShare) << "  "
-          << screen.bold(scope_phrase(experiment, cause.context, false, screen.width / 2, screen.unicode))
-          << "  " << screen.dim("[c" + std::to_string(cause.context) + ']')
-          << role_suffix(experiment, cause.role) << '\n'
-          << screen.dim(paragraph(path_text(experiment, cause.context, screen), screen)) << '\n';
-    }
-  };
-  write("Threads idle because others of their process work in this code (idleness-caused), ", causes.idle_s,
-        causes.idleness);
-  write("Threads wait for locks that this code holds (lock-wait-caused), ", causes.lock_waited_s,
-        causes.locks);
-}
-
-/// What the text leaves out.
-void write_further_places(std::ostream& out, const Screen& screen, std::span<const Blamed> further) {
-  if (further.empty()) return;
-  double rest = 0;
-  for (const Blamed& each : further) rest += each.idle_s;
-  out << wrap("and " + keep(counted(further.size(), "further place")) + " with " +
-                  keep(duration(rest, screen.unicode)) + " (--format csv or json lists all)",
-              screen.width, 2)
-      << '\n';
+  write_list(out, screen, experiment, list);
+  for (const List& causes : thread_cause_lists(experiment, find_thread_causes(figures), options_of(screen))) {
+    out << '\n';
+    write_list(out, screen, experiment, causes);
+  }
 }
 
 }  // namespace
+
+std::vector<List> thread_cause_lists(const database::Contents& experiment, const ThreadCauses& causes,
+                                     const ListOptions& options) {
+  std::vector<List> lists;
+  const auto add = [&](List list, double whole_s, const std::vector<ThreadCause>& found) {
+    if (found.empty()) return;
+    list.introduction += keep(duration(whole_s, options.unicode)) + ':';
+    list.whole_ns = ns_of(whole_s);
+    const auto caused_ns = [](const ThreadCause& cause) { return ns_of(cause.caused_s); };
+    add_rows(list, found, options, caused_ns, [&](const ThreadCause& cause) {
+      return ListRow{
+          .ns = caused_ns(cause),
+          .counted_ns = std::min(caused_ns(cause), list.whole_ns),
+          .name = scope_phrase(experiment, cause.context, false, options.name_columns, options.unicode) +
+                  role_suffix(experiment, cause.role),
+          .id = id_of(cause.context),
+          .paths = {{.context = cause.context}}};
+    });
+    lists.push_back(std::move(list));
+  };
+  add({.title = "THREADS IDLE WHILE OTHERS ARE IN",
+       .amount = "caused",
+       .introduction = "Threads idle because others of their process work in this code (idleness-caused), "},
+      causes.idle_s, causes.idleness);
+  add({.title = "THREADS WAIT FOR LOCKS HELD IN",
+       .amount = "caused",
+       .introduction = "Threads wait for locks that this code holds (lock-wait-caused), "},
+      causes.lock_waited_s, causes.locks);
+  return lists;
+}
 
 double idleness_of(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
@@ -72,36 +85,38 @@ double idleness_of(const views::Figures& figures, bool without_startup) {
   }
 }
 
+List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s,
+                bool without_startup, const ListOptions& options) {
+  const database::Contents& experiment = figures.experiment();
+  List list{.command = "blame",
+            .title = "BALANCED CODE",
+            .amount = "waiting in it",
+            .introduction = blamed.empty() ? "No waiting, hence no blame." : "",
+            .whole_ns = ns_of(idle_s),
+            .apart = true};
+  const Waiters waiting(figures);
+  const auto idle_ns = [](const Blamed& each) { return ns_of(each.idle_s); };
+  add_rows(list, blamed, options, idle_ns, [&](const Blamed& each) {
+    const std::vector<std::uint32_t> waited = waiting.of(each);
+    const std::string who = waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
+    return ListRow{
+        .ns = idle_ns(each),
+        .counted_ns = ns_of(each.counted_s),
+        .name = scope_phrase(experiment, each.context, false, options.name_columns, options.unicode),
+        .id = id_of(each.context),
+        .text = "waited: " + who + role_suffix(experiment, each.role),
+        .paths = {{.context = each.context, .locations = waited}}};
+  });
+  if (without_startup && !blamed.empty()) list.notes.emplace_back(kBlameSharesWithoutStartUp);
+  return list;
+}
+
 void write_blame(std::ostream& out, const Screen& screen, const views::Figures& figures,
                  bool without_startup) {
-  const database::Contents& experiment = figures.experiment();
-  const std::vector<Blamed> blamed = find_blamed(figures, without_startup);
-  const double idle = idleness_of(figures, without_startup);
-  if (blamed.empty()) {
-    out << "No waiting, hence no blame.\n";
-    write_thread_causes(out, screen, figures);
-    return;
-  }
-  const Scale scale = scale_for(blamed.front().idle_s, "s", screen.unicode);
-  const std::size_t width = columns(scale.write(blamed.front().idle_s));
-  const Waiters waiting(figures);
-  const std::size_t listed = std::min(blamed.size(), kPlacesListed);
-  for (const Blamed& each : std::span(blamed).first(listed)) {
-    const std::string amount = scale.write(each.idle_s);
-    const std::string share = grouped(100 * each.share(idle), 1);
-    out << align_right(amount, width) << ' ' << scale.unit
-        << std::string(share.size() < 7 ? 7 - share.size() : 1, ' ') << share << " %  "
-        << screen.bold(scope_phrase(experiment, each.context, false, screen.width / 2, screen.unicode))
-        << "  " << screen.dim("[c" + std::to_string(each.context) + ']') << '\n';
-    const std::vector<std::uint32_t> waited = waiting.of(each);
-    std::string waiters = "waited: ";
-    waiters += waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
-    out << paragraph(waiters + role_suffix(experiment, each.role), screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, each.context, screen), screen)) << '\n';
-  }
-  write_further_places(out, screen, std::span(blamed).subspan(listed));
-  if (without_startup) out << '\n' << screen.dim(wrap(kBlameSharesWithoutStartUp, screen.width)) << '\n';
-  write_thread_causes(out, screen, figures);
+  write_with_thread_causes(
+      out, screen, figures,
+      blame_list(figures, find_blamed(figures, without_startup), idleness_of(figures, without_startup),
+                 without_startup, options_of(screen)));
 }
 
 Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s) {
@@ -111,49 +126,45 @@ Table blame_table(const views::Figures& figures, const std::vector<Blamed>& blam
   const Waiters waiting(figures);
   for (const Blamed& each : blamed) {
     const std::vector<std::uint32_t> waiters = waiting.of(each);
-    table.rows.push_back({'c' + std::to_string(each.context), Table::Path{each.context}, each.idle_s,
-                          each.share(idle_s), figures.experiment().roles[each.role].name,
-                          Table::Ranks{waiters}, waiters});
+    table.rows.push_back({id_of(each.context), Table::Path{each.context}, each.idle_s, each.share(idle_s),
+                          figures.experiment().roles[each.role].name, Table::Ranks{waiters}, waiters});
   }
   return table;
 }
 
-void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+List suspects_list(const views::Figures& figures, const ListOptions& options) {
   const database::Contents& experiment = figures.experiment();
-  if (experiment.suspects().empty()) {
-    out << wrap(no_suspects_phrase(experiment), screen.width) << '\n';
-    write_thread_causes(out, screen, figures);
-    return;
-  }
-  const std::vector<std::string> names = suspect_names(experiment, screen.width / 2, screen.unicode);
-  const bool limited = lacks_processors(experiment);
-  std::size_t number = 0;
-  for (const database::Suspect& suspect : experiment.suspects()) {
-    if (number == kPlacesListed) {
-      out << wrap("and " + keep(counted(experiment.suspects().size() - number, "further suspect")) +
-                      ", which explain less (--format csv or json lists all)",
-                  screen.width, 2)
-          << '\n';
-      break;
-    }
+  List list{.command = "suspects",
+            .title = "UNEVEN CODE",
+            .amount = "explains",
+            .introduction = experiment.suspects().empty() ? no_suspects_phrase(experiment) : "",
+            .apart = true,
+            .numbered = true};
+  const std::vector<std::string> names = suspect_names(experiment, options.name_columns, options.unicode);
+  const std::string at_most = lacks_processors(experiment) ? "at most " : "";
+  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
+  const auto explains_ns = [](const database::Suspect& suspect) { return suspect.explains_ns; };
+  add_rows(list, experiment.suspects(), options, explains_ns, [&](const database::Suspect& suspect) {
     const SuspectFacts facts = examine(figures, suspect);
-    const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), screen.unicode)); };
-    const std::string name = name_of(experiment, names, suspect), id = 'c' + std::to_string(suspect.suspect);
-    const std::string start = std::to_string(++number) + ". ";
-    out << start << screen.bold(wrap(name, screen.width, kParagraphIndent, start.size()))
-        << (name.ends_with('[' + id + ']') ? "" : "  " + screen.dim('[' + id + ']')) << '\n';
-    std::string text = keep(more_work_phrase(facts)) + ' ';
-    text += threads_phrase(experiment, suspect.locations) + role_suffix(experiment, suspect.role) + ": " +
-            time(suspect.excess_ns) + " above the mean, explains " + (limited ? "at most " : "") +
-            time(suspect.explains_ns) + " of the waiting inside " +
-            scope_phrase(experiment, suspect.balanced, true, screen.width / 2, screen.unicode) + '.';
-    text += ' ' + mending_phrase(facts, screen.unicode);
-    if (const std::string doubt = confidence_phrase(experiment, facts); !doubt.empty())
-      text += " This is " + doubt + '.';
-    out << paragraph(text, screen) << '\n'
-        << screen.dim(paragraph(path_text(experiment, suspect.suspect, screen), screen)) << '\n';
-  }
-  write_thread_causes(out, screen, figures);
+    const std::string name = name_of(experiment, names, suspect), id = id_of(suspect.suspect);
+    const std::string doubt = confidence_phrase(experiment, facts);
+    return ListRow{
+        .ns = suspect.explains_ns,
+        .name = name,
+        .id = name.ends_with('[' + id + ']') ? "" : id,
+        .text =
+            keep(more_work_phrase(facts)) + ' ' + threads_phrase(experiment, suspect.locations) +
+            role_suffix(experiment, suspect.role) + ": " + time(suspect.excess_ns) +
+            " above the mean, explains " + at_most + time(suspect.explains_ns) + " of the waiting inside " +
+            scope_phrase(experiment, suspect.balanced, true, options.name_columns, options.unicode) + ". " +
+            mending_phrase(facts, options.unicode) + (doubt.empty() ? "" : " This is " + doubt + '.'),
+        .paths = {{.context = suspect.suspect, .locations = suspect.locations}}};
+  });
+  return list;
+}
+
+void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+  write_with_thread_causes(out, screen, figures, suspects_list(figures, options_of(screen)));
 }
 
 Table suspects_table(const views::Figures& figures) {
@@ -182,15 +193,14 @@ Table suspects_table(const views::Figures& figures) {
   const std::vector<std::string> names = suspect_names(experiment, kWholeName, true);
   for (const database::Suspect& suspect : experiment.suspects()) {
     const SuspectFacts facts = examine(figures, suspect);
-    table.rows.push_back({Table::Path{suspect.balanced}, Table::Path{suspect.suspect},
-                          'c' + std::to_string(suspect.balanced), 'c' + std::to_string(suspect.suspect),
-                          'c' + std::to_string(suspect.named), name_of(experiment, names, suspect),
-                          experiment.roles[suspect.role].name, Table::Ranks{suspect.locations},
-                          suspect.locations, seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns),
-                          seconds_of(suspect.save_balanced_ns), seconds_of(suspect.save_removed_ns),
-                          confidence_name(confidence_of(facts)), surer_with(experiment, facts),
-                          Table::cell(facts.more_work), Table::cell(facts.usual_cpu_share),
-                          Table::cell(facts.excess_cpu_share), Table::cell(facts.excess_io_share)});
+    table.rows.push_back(
+        {Table::Path{suspect.balanced}, Table::Path{suspect.suspect}, id_of(suspect.balanced),
+         id_of(suspect.suspect), id_of(suspect.named), name_of(experiment, names, suspect),
+         experiment.roles[suspect.role].name, Table::Ranks{suspect.locations}, suspect.locations,
+         seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns), seconds_of(suspect.save_balanced_ns),
+         seconds_of(suspect.save_removed_ns), confidence_name(confidence_of(facts)),
+         surer_with(experiment, facts), Table::cell(facts.more_work), Table::cell(facts.usual_cpu_share),
+         Table::cell(facts.excess_cpu_share), Table::cell(facts.excess_io_share)});
   }
   return table;
 }

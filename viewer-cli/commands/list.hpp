@@ -6,6 +6,7 @@
 #include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
 #include "text/screen.hpp"
+#include "text/shorten.hpp"
 #include "text/table.hpp"
 
 #include <algorithm>
@@ -20,9 +21,10 @@
 #include <utility>
 #include <vector>
 
-// Waits, causes, hotspots and the critical path. For people a list: one row for each pattern and call path,
-// whose threads are a set, or one for each thread. Each list is described once; its text and its page in the
-// browser are written from that. Csv and json have a row for each thread, always (text/table.hpp).
+// What commands list for people: one row for each pattern and call path, whose threads are a set, or one for
+// each thread. Each list is described once; its text and its page in the browser are written from that. Csv
+// and json of waits, causes, hotspots and the critical path have a row for each thread, always
+// (text/table.hpp).
 namespace culprit::viewer {
 
 /// What is wanted of a list.
@@ -33,6 +35,7 @@ struct ListOptions {
   std::size_t most = 25;       ///< rows
   double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
   IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
+  std::size_t name_columns = kWholeName;  ///< of names of code
 };
 
 /// A call path below a row.
@@ -45,8 +48,9 @@ struct ListPath {
 
 struct ListRow {
   std::uint64_t ns = 0;
-  bool counts = true;                ///< towards the whole; parts of other rows do, completions do not
+  std::optional<std::uint64_t> counted_ns = {};  ///< of that, towards the whole; none: all of it
   std::string name = {};             ///< e.g. the pattern; empty: the row is about the code of its first path
+  std::string id = {};               ///< of the code that is named, as commands take it
   std::string text = {};             ///< whose it is, and what else is said; wrap() breaks it
   std::string topic = {};            ///< what the browser explains
   std::vector<ListPath> paths = {};  ///< one at least
@@ -61,6 +65,8 @@ struct List {
   std::size_t left_out = 0;             ///< further rows
   std::uint64_t largest_left_ns = 0;
   bool has_sets = false;  ///< some row is of several threads
+  bool apart = false;     ///< texts stand below names
+  bool numbered = false;  ///< in a text, rows begin with their number, not with their amount
   std::vector<std::string> notes = {};
 };
 
@@ -101,19 +107,29 @@ std::vector<std::pair<Key, RowGroup>> RowGroups<Key>::take() {
   return std::move(groups_);
 }
 
-/// Makes rows of as many of the groups, which are the largest first, as the options ask for.
-template <class Groups, class MakeRow>
-void add_rows(List& list, const Groups& groups, const ListOptions& options, MakeRow make_row) {
+/// Makes rows of as many of the items, of `ns_of` each, which are the largest first, as the options ask for.
+template <class Items, class Amount, class MakeRow>
+void add_rows(List& list, const Items& items, const ListOptions& options, Amount ns_of, MakeRow make_row) {
   const double least = options.least_share * static_cast<double>(list.whole_ns);
-  for (const auto& [key, group] : groups) {
+  for (const auto& item : items) {
     const bool listed =
-        list.rows.empty() || (list.rows.size() < options.most && static_cast<double>(group.ns) >= least);
+        list.rows.empty() || (list.rows.size() < options.most && static_cast<double>(ns_of(item)) >= least);
     if (!listed) break;
-    list.rows.push_back(make_row(key, group));
-    list.has_sets = list.has_sets || group.who.parts().size() > 1;
+    list.rows.push_back(make_row(item));
   }
-  list.left_out = groups.size() - list.rows.size();
-  if (list.left_out > 0) list.largest_left_ns = groups[list.rows.size()].second.ns;
+  list.left_out = items.size() - list.rows.size();
+  if (list.left_out > 0) list.largest_left_ns = ns_of(items[list.rows.size()]);
+}
+
+/// The same of groups.
+template <class Key, class MakeRow>
+void add_rows(List& list, const std::vector<std::pair<Key, RowGroup>>& groups, const ListOptions& options,
+              MakeRow make_row) {
+  const auto ns_of = [](const auto& item) { return item.second.ns; };
+  add_rows(list, groups, options, ns_of, [&](const auto& item) {
+    list.has_sets = list.has_sets || item.second.who.parts().size() > 1;
+    return make_row(item.first, item.second);
+  });
 }
 
 /// Of what made others wait: ` (part of 640 waits, mean 20 ms)`, whatever else made them longer; where it was
@@ -154,8 +170,10 @@ class RowWriter {
   RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
             std::uint64_t largest_ns);
 
+  /// `12.3 s  `, as wide in all rows.
+  [[nodiscard]] std::string amount(std::uint64_t ns) const;
   /// The text is wrapped.
-  void row(std::uint64_t ns, const std::string& text) const;
+  void row(const std::string& head, const std::string& text) const;
   void path(database::ContextId context, bool between = false, const std::string& before = "") const;
   /// `and 12 more (--format csv or json)`, where some were left out.
   void rest(std::size_t all, std::size_t shown) const;

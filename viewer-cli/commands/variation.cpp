@@ -41,8 +41,8 @@ void write_outliers(std::ostream& out, const Screen& screen, const database::Con
   const std::size_t shown = std::min(kOutliersShown, all.size());
   for (const LongSegments& each : std::span(all).first(shown)) {
     const Variation::Outlier& one = *each.longest;
-    rows.row(one.sos_ns, screen.bold("rank " + std::to_string(one.rank)) + ", " +
-                             long_segments_phrase(experiment, variation, each));
+    rows.row(rows.amount(one.sos_ns), screen.bold("rank " + std::to_string(one.rank)) + ", " +
+                                          long_segments_phrase(experiment, variation, each));
     if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
   }
   rows.rest(all.size(), shown);

@@ -252,7 +252,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   }
   add_rows(list, groups.take(), options, [&](const WaitKey& key, const RowGroup& group) {
     ListRow row{.ns = group.ns,
-                .counts = !metrics::is_completion(key.pattern),
+                .counted_ns = metrics::is_completion(key.pattern) ? 0 : group.ns,
                 .name = name_of_row(key),
                 .text = text_of_row(experiment, key, group, options),
                 .topic = std::string(metrics::name_of(key.pattern)),

@@ -53,7 +53,4 @@ Page variation_page(const Workspace& workspace, int width);
 Page efficiency_page(const Workspace& workspace, const Findings& findings, int width);
 Page communication_page(const Workspace& workspace, const Findings& findings, int width);
 
-/// What a suspect does and what mending it is worth, in a sentence.
-std::string suspect_text(const Workspace& workspace, const SuspectFacts& facts);
-
 }  // namespace culprit::viewer::tui

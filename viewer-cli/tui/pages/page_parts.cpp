@@ -47,10 +47,12 @@ std::string name_of_scope(const Workspace& workspace, const database::TimedScope
   return scope.between ? text + " (between two MPI calls, where no sample was taken)" : text;
 }
 
-Page list_page(const Workspace& workspace, const List& list, int width) {
+void add_list(Page& page, const Workspace& workspace, const List& list, int width, bool brief) {
   constexpr int kIndent = 4, kAround = 6;  // columns: of what is below a row; of the sign and gaps of a link
-  Page page;
-  page.say(list.introduction, width, 0, list.rows.empty() ? Tone::plain : Tone::dim);
+  if (!list.introduction.empty() && !brief) {
+    page.blank();
+    page.say(list.introduction, width, 0, list.rows.empty() ? Tone::plain : Tone::dim);
+  }
   if (!list.rows.empty()) add_heading(page, list.title, list.amount, width);
   for (const ListRow& row : list.rows) {
     const ListPath& first = row.paths.front();
@@ -60,12 +62,14 @@ Page list_page(const Workspace& workspace, const List& list, int width) {
     const std::string right =
         seconds_text(workspace, seconds_of(row.ns)) + (share ? "  " + round_percent(*share) : "");
     const std::string text = wrap(row.text, kUnbroken);
-    const bool fits = static_cast<int>(columns(name) + columns(text) + columns(right)) + kAround <= width;
+    const bool fits =
+        !list.apart && static_cast<int>(columns(name) + columns(text) + columns(right)) + kAround <= width;
     PageLine line = link_line(fits ? name + "  " + text : name, right,
                               to_context(first.context, first.locations), width, 0, workspace.unicode());
     line.topic = row.topic;
     page.add(std::move(line));
-    if (!fits) page.say(row.text, width, kIndent);
+    if (brief) continue;
+    if (!fits && !text.empty()) page.say(row.text, width, kIndent);
     add_path(page, workspace, first.context, width, kIndent);
     for (const ListPath& path : std::span(row.paths).subspan(1))
       page.add(link_line(path.before + name_of_scope(workspace, {path.context, path.between}, width), "",
@@ -76,7 +80,6 @@ Page list_page(const Workspace& workspace, const List& list, int width) {
     page.blank();
     page.say(note, width, 0, Tone::dim);
   }
-  return page;
 }
 
 void add_heading(Page& page, const std::string& text, const std::string& right, int width) {

@@ -25,13 +25,13 @@ std::string name_of_scope(const Workspace& workspace, const database::TimedScope
 /// The call path of a context, dim and indented, in one line.
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
 
-/// The code that makes other threads of its process idle, and that holds locks they wait for: at most `most`
-/// rows of each; without a path where there are to be few.
-void add_thread_causes(Page& page, const Workspace& workspace, const ThreadCauses& causes, std::size_t most,
-                       bool paths, int width);
+/// What a command lists. `brief`: names and amounts alone.
+void add_list(Page& page, const Workspace& workspace, const List& list, int width, bool brief = false);
 
-/// What a command lists as a page.
-Page list_page(const Workspace& workspace, const List& list, int width);
+/// The code that makes other threads of its process idle, and that holds locks they wait for: at most `most`
+/// rows of each.
+void add_thread_causes(Page& page, const Workspace& workspace, const ThreadCauses& causes, std::size_t most,
+                       bool brief, int width);
 
 void add_heading(Page& page, const std::string& text, const std::string& right, int width);
 

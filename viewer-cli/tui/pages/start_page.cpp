@@ -41,7 +41,7 @@ class StartPage {
       if (healthy) work();  // which matters more then
       if (diagnosis_.idle_share() >= kWorthReporting) blamed();
       if (names_thread_causes())
-        add_thread_causes(page_, workspace_, findings_.thread_causes, kBlamedListed, false, width_);
+        add_thread_causes(page_, workspace_, findings_.thread_causes, kBlamedListed, true, width_);
       if (experiment_.trace().traced > 0) time_lines();
       if (!healthy) work();
     }

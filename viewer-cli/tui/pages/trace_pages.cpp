@@ -24,28 +24,30 @@ bool has_trace(Page& page, const Workspace& workspace, int width) {
   return false;
 }
 
+Page traced_page(const Workspace& workspace, const List& list, int width) {
+  Page page;
+  if (has_trace(page, workspace, width)) add_list(page, workspace, list, width);
+  return page;
+}
+
 }  // namespace
 
 Page waits_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
-  return list_page(workspace, findings.waits.at(by_rank ? 1 : 0), width);
+  Page page;
+  add_list(page, workspace, findings.waits.at(by_rank ? 1 : 0), width);
+  return page;
 }
 
 Page causes_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
-  Page page;
-  if (!has_trace(page, workspace, width)) return page;
-  return list_page(workspace, findings.causes.at(by_rank ? 1 : 0), width);
+  return traced_page(workspace, findings.causes.at(by_rank ? 1 : 0), width);
 }
 
 Page critical_path_page(const Workspace& workspace, const Findings& findings, int width) {
-  Page page;
-  if (!has_trace(page, workspace, width)) return page;
-  return list_page(workspace, findings.critical, width);
+  return traced_page(workspace, findings.critical, width);
 }
 
 Page hotspots_page(const Workspace& workspace, const Findings& findings, bool by_rank, int width) {
-  Page page;
-  if (!has_trace(page, workspace, width)) return page;
-  return list_page(workspace, findings.hotspots.at(by_rank ? 1 : 0), width);
+  return traced_page(workspace, findings.hotspots.at(by_rank ? 1 : 0), width);
 }
 
 Page variation_page(const Workspace& workspace, int width) {
