@@ -2,6 +2,7 @@
 
 #include "print/text.hpp"
 #include "text/guides.hpp"
+#include "text/node_label.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -16,79 +17,42 @@ namespace {
 
 using database::ContextKind;
 
-constexpr double kNotable = 0.05;       // of the total: a change that is coloured
-constexpr std::size_t kCodeListed = 5;  // rows of what changed most itself
-constexpr double kLeastListed = 0.01;   // of the total: what such a row needs
-constexpr std::size_t kShortestName = 16;
+constexpr double kNotable = 0.05;          // of the total: a change that is coloured
+constexpr std::size_t kCodeListed = 5;     // rows of what changed most itself
+constexpr double kLeastListed = 0.01;      // of the total: what such a row needs
+constexpr std::size_t kSignedShare = 6;    // `-100.0`
 constexpr std::size_t kFormulaDigits = 9;  // four that count, of values from 0.0001 to 10 000 000
 
 /// The columns in front of a tree of changes.
-class DiffColumns {
+class DiffColumns : public HeadedColumns {
  public:
   DiffColumns(const Screen& screen, const views::Difference& difference, const DiffSetting& setting)
-      : screen_(screen), difference_(difference), setting_(setting) {
-    formula_ = difference.column().derived != nullptr;
-    if (!formula_) whole_ = difference.whole();
-    scale_ = scale_for(whole_, difference.column().unit, screen.unicode);
-    loss_ = !formula_ && views::ranks_of(setting.first) != views::ranks_of(setting.second);
-    const std::size_t digits = formula_ ? kFormulaDigits : columns(scale_.write(whole_));
-    widths_ = {std::max<std::size_t>(digits + 1, 6), 6, std::max<std::size_t>(digits, 6),
-               std::max<std::size_t>(digits, 6), 6};
-    if (loss_) widths_.push_back(6);
+      : screen_(screen), text_(difference, setting.scaling, screen.unicode) {
+    const bool formula = difference.column().derived != nullptr;
+    const std::size_t digits = formula ? kFormulaDigits : columns(text_.scale().write(text_.whole()));
+    const std::string& unit = text_.scale().unit;
+    add("change", unit, digits + 1);
+    add("%", "", kSignedShare);
+    add("before", unit, digits);
+    add("after", unit, std::max(digits, kSignedShare));
+    add("ratio", "", kSignedShare);
+    if (!formula && views::ranks_of(setting.first) != views::ranks_of(setting.second))
+      add("loss", "%", kSignedShare);
   }
 
-  [[nodiscard]] double whole() const { return whole_; }
-  [[nodiscard]] const Scale& scale() const { return scale_; }
-
-  [[nodiscard]] std::vector<std::string> header() const {
-    std::vector<std::string> above = {"change", "%", "before", "after", "ratio", "loss"};
-    std::vector<std::string> below = {scale_.unit, "", scale_.unit, scale_.unit, "", "%"};
-    return {line(above), line(below)};
-  }
+  [[nodiscard]] const ChangeText& text() const { return text_; }
 
   [[nodiscard]] std::string row(const views::ComparedScope& scope) const {
-    std::vector<std::string> cells = {
-        std::isnan(scope.change()) ? "" : with_sign(scale_.write(scope.change())),
-        whole_ > 0 ? with_sign(grouped(scope.change() / whole_ * kPercent, 1)) : "", amount(scope.a),
-        amount(scope.b), ratio_text(views::Difference::ratio(scope))};
-    if (loss_) {
-      const std::optional<double> loss = difference_.scaling_loss(scope, setting_.scaling);
-      cells.push_back(loss ? with_sign(grouped(*loss * kPercent, 1)) : "");
-    }
-    return paint(scope, line(cells));
-  }
-
-  [[nodiscard]] std::size_t width() const {
-    std::size_t sum = 0;
-    for (const std::size_t width : widths_) sum += width + kColumnGap;
-    return sum;
+    std::string line;
+    for (std::size_t column = 0; column < columns_added(); ++column)
+      line += aligned(column, text_.write(static_cast<views::Change>(column), scope)) + kColumnGap;
+    if (text_.whole() <= 0 || std::abs(scope.change()) < kNotable * text_.whole()) return line;
+    return scope.change() > 0 ? screen_.warning(line) : screen_.good(line);
   }
 
  private:
-  [[nodiscard]] std::string amount(double value) const {
-    if (std::isnan(value)) return "n/a";
-    return value == 0 ? "" : scale_.write(value);
-  }
-
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
-    std::string text;
-    for (std::size_t column = 0; column < widths_.size(); ++column)
-      text += align_right(cells[column], widths_[column]) + std::string(kColumnGap, ' ');
-    return text;
-  }
-
-  [[nodiscard]] std::string paint(const views::ComparedScope& scope, const std::string& text) const {
-    if (whole_ <= 0 || std::abs(scope.change()) < kNotable * whole_) return text;
-    return scope.change() > 0 ? screen_.warning(text) : screen_.good(text);
-  }
-
   const Screen& screen_;
-  const views::Difference& difference_;
-  const DiffSetting& setting_;
-  double whole_ = 0;
-  Scale scale_;
-  bool loss_ = false, formula_ = false;
-  std::vector<std::size_t> widths_;
+  ChangeText text_;
 };
 
 class DiffTree {
@@ -113,11 +77,11 @@ class DiffTree {
     std::string remark;
     const std::vector<std::string> remarks = what_became_of(scope);
     if (!remarks.empty()) remark = '(' + enumerate(remarks) + ')';
-    const std::size_t behind = remark.empty() ? 0 : columns(remark) + kColumnGap;
+    const std::size_t behind = remark.empty() ? 0 : columns(remark + kColumnGap);
     const std::size_t for_name = room > behind + kShortestName ? room - behind : room;
     out_ << columns_.row(scope) << screen_.dim(before)
          << shorten_name(label(scope.frame()), for_name, screen_.unicode);
-    if (!remark.empty()) out_ << std::string(kColumnGap, ' ') << screen_.dim(remark);
+    if (!remark.empty()) out_ << kColumnGap << screen_.dim(remark);
     out_ << '\n';
   }
 
@@ -204,16 +168,17 @@ std::string code_text(const views::Difference& difference, std::uint32_t number)
 }
 
 void write_own_changes(std::ostream& out, const Screen& screen, const views::Difference& difference,
-                       const DiffColumns& columns_of) {
+                       const ChangeText& text) {
   if (!difference.column().name.inclusive || difference.column().derived) return;
+  constexpr std::size_t kAround = 7;  // columns beside the amount and the code
   std::vector<std::string> lines;
   for (const OwnChange& own : own_changes(difference)) {
-    if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * columns_of.whole()) break;
-    const std::string amount = with_sign(columns_of.scale().write(own.change));
-    const std::size_t width = columns(columns_of.scale().write(columns_of.whole())) + 1;
-    lines.push_back("  " + align_right(amount, width) + ' ' + columns_of.scale().unit + "  " +
-                    shorten_middle(code_text(difference, own.scope), screen.width - width - kColumnGap - 5,
-                                   screen.unicode));
+    if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * text.whole()) break;
+    const std::string amount = with_sign(text.scale().write(own.change));
+    const std::size_t width = columns(text.scale().write(text.whole())) + 1;
+    lines.push_back(
+        "  " + align_right(amount, width) + ' ' + text.scale().unit + "  " +
+        shorten_middle(code_text(difference, own.scope), screen.width - width - kAround, screen.unicode));
   }
   if (lines.empty()) return;
   out << screen.bold("What changed most itself") << '\n';
@@ -228,10 +193,8 @@ void write_diff(std::ostream& out, const Screen& screen, const views::Compared& 
   const views::Difference& difference = view.difference();
   write_heading(out, screen, difference, setting, invocation);
   const DiffColumns columns_of(screen, difference, setting);
-  write_own_changes(out, screen, difference, columns_of);
-  const std::vector<std::string> header = columns_of.header();
-  out << screen.bold(header[0].substr(0, header[0].find_last_not_of(' ') + 1)) << '\n'
-      << screen.bold(header[1] + "calling context, " + difference.column().title) << '\n';
+  write_own_changes(out, screen, difference, columns_of.text());
+  columns_of.write_header(out, screen, "calling context, " + difference.column().title);
   DiffTree(out, screen, view, columns_of).nodes(shown.roots, "", true);
   if (shown.roots.empty()) out << "(nothing to show)\n";
   write_left_out(out, screen, shown,
@@ -245,10 +208,43 @@ std::string with_sign(const std::string& number) {
   return number.starts_with('-') ? number : '+' + number;
 }
 
-std::string ratio_text(const std::optional<double>& ratio) {
-  constexpr double kLargest = 1000;  // larger ones say no more
-  if (!ratio || *ratio >= kLargest) return "";
-  return grouped(*ratio, 2);
+ChangeText::ChangeText(const views::Difference& difference, views::Scaling scaling, bool unicode)
+    : difference_(difference),
+      scaling_(scaling),
+      whole_(difference.column().derived ? 0 : difference.whole()),
+      scale_(scale_for(whole_, difference.column().unit, unicode)) {}
+
+std::string ChangeText::write(views::Change which, const views::ComparedScope& scope) const {
+  constexpr double kDust = 1e-9;  // of the whole: what sums of sums leave where a run has no such scope
+  constexpr double kLeastShare = 0.0005;  // 0.1 % when rounded
+  constexpr double kLargestRatio = 1000;  // larger ones say no more
+  const auto amount = [&](double value) {
+    if (std::isnan(value)) return std::string("n/a");
+    return std::abs(value) <= whole_ * kDust ? "" : scale_.write(value);
+  };
+  const auto share = [](double value) {
+    return std::abs(value) >= kLeastShare ? with_sign(grouped(value * kPercent, 1)) : "";
+  };
+  switch (which) {
+    case views::Change::change: {
+      const std::string text = scale_.write(scope.change());
+      return text.find_first_of("123456789") == std::string::npos ? "" : with_sign(text);
+    }
+    case views::Change::percent:
+      return whole_ > 0 ? share(scope.change() / whole_) : "";
+    case views::Change::before:
+      return amount(scope.a);
+    case views::Change::after:
+      return amount(scope.b);
+    case views::Change::ratio: {
+      const std::optional<double> ratio = views::Difference::ratio(scope);
+      const bool says_much = ratio && *ratio < kLargestRatio && std::abs(scope.a) > whole_ * kDust;
+      return says_much ? grouped(*ratio, 2) : "";
+    }
+    case views::Change::loss:
+      break;
+  }
+  return share(difference_.scaling_loss(scope, scaling_).value_or(0));
 }
 
 std::vector<std::string> what_became_of(const views::ComparedScope& scope) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "request/command_line.hpp"
+#include "text/quantity.hpp"
 #include "text/screen.hpp"
 #include "views/compared.hpp"
 #include "views/difference.hpp"
@@ -33,8 +34,23 @@ namespace culprit::viewer {
 /// `+1.2`, `-1.2`.
 std::string with_sign(const std::string& number);
 
-/// Two decimals; empty where there is no ratio, or one so large that it says no more.
-std::string ratio_text(const std::optional<double>& ratio);
+/// The figures of a comparison, amounts in one unit; empty where they are nothing, or say nothing.
+class ChangeText {
+ public:
+  /// `difference` must outlive this.
+  ChangeText(const views::Difference& difference, views::Scaling scaling, bool unicode);
+
+  [[nodiscard]] std::string write(views::Change which, const views::ComparedScope& scope) const;
+  /// What changes are shares of; 0 for formulas.
+  [[nodiscard]] double whole() const { return whole_; }
+  [[nodiscard]] const Scale& scale() const { return scale_; }
+
+ private:
+  const views::Difference& difference_;
+  views::Scaling scaling_;
+  double whole_;
+  Scale scale_;
+};
 
 /// What happened to a scope itself, in words that stand behind its name: `new`, `gone`, `was old_name`, `now
 /// inlined`; empty for most.

@@ -36,11 +36,7 @@ class TreeText {
   /// Whether any frame was marked as one whose callers are inferred.
   [[nodiscard]] bool inferred() const { return inferred_; }
 
-  void header(const std::string& title) {
-    const std::vector<std::string> lines = numbers_.header();
-    out_ << screen_.bold(lines[0].substr(0, lines[0].find_last_not_of(' ') + 1)) << '\n'
-         << screen_.bold(lines[1] + title) << '\n';
-  }
+  void header(const std::string& title) { numbers_.write_header(out_, screen_, title); }
 
   /// `before`: the guides that stand in front of every line of these nodes.
   void nodes(const std::vector<views::ShownNode>& list, const std::string& before, bool roots) {
@@ -173,6 +169,22 @@ constexpr std::size_t kWide = 130;      // from here: shares of idleness and bla
 
 }  // namespace
 
+void HeadedColumns::add(const std::string& above, const std::string& below, std::size_t digits) {
+  widths_.push_back(std::max({columns(above), columns(below), digits}));
+  above_ += align_right(above, widths_.back()) + kColumnGap;
+  below_ += align_right(below, widths_.back()) + kColumnGap;
+  width_ = columns(below_);
+}
+
+void HeadedColumns::write_header(std::ostream& out, const Screen& screen, const std::string& title) const {
+  out << screen.bold(above_.substr(0, above_.find_last_not_of(' ') + 1)) << '\n'
+      << screen.bold(below_ + title) << '\n';
+}
+
+std::string HeadedColumns::aligned(std::size_t column, const std::string& text) const {
+  return align_right(text, widths_[column]);
+}
+
 NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
     : screen_(screen), request_(request) {
   for (const views::Column& column : request.columns) {
@@ -194,10 +206,8 @@ NumberColumns::NumberColumns(const Screen& screen, const ViewRequest& request)
 }
 
 void NumberColumns::add(std::size_t metric, bool share, const std::string& above, const std::string& below) {
-  Part part{metric, share, above, below, std::max(columns(above), columns(below))};
-  const std::size_t digits = share ? kShareWidth : columns(scales_[metric].write(totals_[metric]));
-  part.width = std::max(part.width, digits);
-  parts_.push_back(part);
+  HeadedColumns::add(above, below, share ? kShareWidth : columns(scales_[metric].write(totals_[metric])));
+  parts_.push_back({metric, share});
 }
 
 void NumberColumns::choose_default() {
@@ -228,21 +238,6 @@ void NumberColumns::choose_given() {
   }
 }
 
-std::size_t NumberColumns::width() const {
-  std::size_t sum = 0;
-  for (const Part& part : parts_) sum += part.width + kColumnGap;
-  return sum;
-}
-
-std::vector<std::string> NumberColumns::header() const {
-  std::vector<std::string> lines(2);
-  for (const Part& part : parts_) {
-    lines[0] += align_right(part.above, part.width) + std::string(kColumnGap, ' ');
-    lines[1] += align_right(part.below, part.width) + std::string(kColumnGap, ' ');
-  }
-  return lines;
-}
-
 std::string NumberColumns::cell(const Part& part, double value, bool start_up) const {
   if (std::isnan(value)) return "n/a";
   if (value == 0) return "";
@@ -259,13 +254,14 @@ std::string NumberColumns::row(const views::VisibleNode& row) const {
   const views::Frame frame = request_.view->frame(row.node);
   const bool start_up =
       request_.without_startup && frame.kind == ContextKind::procedure && views::is_start_up(frame.name);
-  for (const Part& part : parts_) {
+  for (std::size_t column = 0; column < parts_.size(); ++column) {
+    const Part& part = parts_[column];
     const double value =
         views::visible_value(*request_.view, row, request_.columns[part.metric], request_.options.fold_calls);
-    const std::string text = align_right(cell(part, value, start_up), part.width);
+    const std::string text = aligned(column, cell(part, value, start_up));
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;
-    line += screen_.heat(share, text) + std::string(kColumnGap, ' ');
+    line += screen_.heat(share, text) + kColumnGap;
   }
   return line;
 }

@@ -10,7 +10,7 @@
 
 namespace culprit::viewer {
 
-inline constexpr std::size_t kColumnGap = 2;  ///< behind a column of numbers
+inline constexpr const char* kColumnGap = "  ";  ///< behind a column of numbers
 
 /// A view as aligned numbers with the tree beside them, and a last line on what was left out. `ids`: with
 /// node ids.
@@ -25,26 +25,39 @@ void write_left_out(std::ostream& out, const Screen& screen, const views::Shown&
 void write_path(std::ostream& out, const Screen& screen, const ViewRequest& request,
                 const std::vector<views::VisibleNode>& steps, bool ids);
 
+/// Right-aligned columns of numbers that stand in front of a tree, below two lines of headings.
+class HeadedColumns {
+ public:
+  [[nodiscard]] std::size_t width() const { return width_; }
+  /// `title`: what stands above the tree.
+  void write_header(std::ostream& out, const Screen& screen, const std::string& title) const;
+
+ protected:
+  /// A column with room for its headings and for `digits` columns of the screen.
+  void add(const std::string& above, const std::string& below, std::size_t digits);
+  [[nodiscard]] std::size_t columns_added() const { return widths_.size(); }
+  /// Without the gap behind it.
+  [[nodiscard]] std::string aligned(std::size_t column, const std::string& text) const;
+
+ private:
+  std::vector<std::size_t> widths_;
+  std::size_t width_ = 0;
+  std::string above_, below_;
+};
+
 /// The numbers that stand in front of a tree: one or two table columns (value, share of the total) per
 /// metric.
-class NumberColumns {
+class NumberColumns : public HeadedColumns {
  public:
   NumberColumns(const Screen& screen, const ViewRequest& request);
 
-  /// Two header lines, each as wide as a row.
-  [[nodiscard]] std::vector<std::string> header() const;
-
-  /// One row's numbers, right-aligned and coloured by share; zeros are left blank.
+  /// One row's numbers, coloured by share; zeros are left blank.
   [[nodiscard]] std::string row(const views::VisibleNode& row) const;
-
-  [[nodiscard]] std::size_t width() const;
 
  private:
   struct Part {
-    std::size_t metric = 0;    ///< index of the request's columns
-    bool share = false;        ///< percent of the total instead of the value
-    std::string above, below;  ///< header
-    std::size_t width = 0;
+    std::size_t metric = 0;  ///< index of the request's columns
+    bool share = false;      ///< percent of the total instead of the value
   };
 
   void add(std::size_t metric, bool share, const std::string& above, const std::string& below);

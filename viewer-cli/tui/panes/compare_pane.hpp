@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/quantity.hpp"
+#include "tree/diff_text.hpp"
 #include "tui/panes/outline_pane.hpp"
 #include "tui/state/comparison.hpp"
 #include "tui/widgets/page.hpp"
@@ -21,15 +21,11 @@ class ChangeCells final : public Cells {
   /// `comparison` has a difference; it must outlive this.
   ChangeCells(const Comparison& comparison, bool unicode, int room, Change sorted, bool smallest_first);
 
-  [[nodiscard]] const std::string& unit() const { return scale_.unit; }
+  [[nodiscard]] const std::string& unit() const { return text_.scale().unit; }
   void row(Canvas& canvas, int row, int column, const views::ComparedScope& scope) const;
 
  private:
-  [[nodiscard]] std::string text(Change which, const views::ComparedScope& scope) const;
-
-  const Comparison& comparison_;
-  double whole_ = 0;
-  Scale scale_;
+  ChangeText text_;
 };
 
 /// Two runs as a tree of changes: before, after, what is new and what is gone. The first run is the one that
