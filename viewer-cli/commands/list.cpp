@@ -47,7 +47,9 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
   if (!list.introduction.empty()) out << wrap(list.introduction, screen.width) << '\n';
   const bool heads_rows = list.introduction.empty() || list.introduction.ends_with(':');
   if (!heads_rows && !list.rows.empty()) out << '\n';
-  const RowWriter rows(out, screen, experiment, list.rows.empty() ? 0 : list.rows.front().ns);
+  const double largest = list.rows.empty() ? 0 : seconds_of(list.rows.front().ns);
+  const Scale scale = scale_for(largest, "s", screen.unicode);
+  const std::size_t width = columns(scale.write(largest));
   std::size_t number = 0;
   for (const ListRow& row : list.rows) {
     const std::optional<double> share = share_of(list, row);
@@ -56,9 +58,12 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
     if (!row.name.empty()) text += screen.bold(row.name);
     if (!row.id.empty()) text += keep("  " + screen.dim('[' + row.id + ']'));
     if (!list.apart && !row.text.empty()) text += (row.name.empty() ? "" : keep("  ")) + row.text;
-    rows.row(list.numbered ? std::to_string(++number) + ". " : rows.amount(row.ns), text);
+    const std::string head =
+        list.numbered ? std::to_string(++number) + ". "
+                      : align_right(scale.write(seconds_of(row.ns)), width) + ' ' + scale.unit + "  ";
+    out << head << wrap(text, screen.width, kPathIndent, columns(head)) << '\n';
     if (list.apart) out << paragraph(row.text, screen) << '\n';
-    for (const ListPath& path : row.paths) rows.path(path.context, path.between, path.before);
+    for (const ListPath& path : row.paths) write_list_path(out, screen, experiment, path);
   }
   if (list.left_out > 0)
     out << wrap("and " + counted(list.left_out, "row") + " more, of at most " +
@@ -70,36 +75,17 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
   for (const std::string& note : list.notes) out << wrap(note, screen.width) << '\n';
 }
 
+void write_list_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     const ListPath& path) {
+  std::string text = path.before + path_text(experiment, path.context, screen);
+  if (path.between) text += " (between two MPI calls, where no sample was taken)";
+  out << screen.dim(paragraph(text, screen)) << '\n';
+}
+
 void require_trace(const database::Contents& experiment, const std::string& command,
                    const std::string& database) {
   if (experiment.trace().traced > 0) return;
   throw CommandError(command + ": " + database + ": " + no_time_lines_phrase(experiment));
-}
-
-RowWriter::RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                     std::uint64_t largest_ns)
-    : out_(out),
-      screen_(screen),
-      experiment_(experiment),
-      scale_(scale_for(seconds_of(largest_ns), "s", screen.unicode)),
-      width_(columns(scale_.write(seconds_of(largest_ns)))) {}
-
-std::string RowWriter::amount(std::uint64_t ns) const {
-  return align_right(scale_.write(seconds_of(ns)), width_) + ' ' + scale_.unit + "  ";
-}
-
-void RowWriter::row(const std::string& head, const std::string& text) const {
-  out_ << head << wrap(text, screen_.width, kPathIndent, columns(head)) << '\n';
-}
-
-void RowWriter::path(database::ContextId context, bool between, const std::string& before) const {
-  std::string text = before + path_text(experiment_, context, screen_);
-  if (between) text += " (between two MPI calls, where no sample was taken)";
-  out_ << screen_.dim(paragraph(text, screen_)) << '\n';
-}
-
-void RowWriter::rest(std::size_t all, std::size_t shown) const {
-  if (shown < all) out_ << "and " << all - shown << " more (--format csv or json)\n";
 }
 
 }  // namespace culprit::viewer

@@ -46,14 +46,21 @@ struct ListPath {
   std::vector<std::uint32_t> locations = {};  ///< threads to show there
 };
 
+/// One of the segments of `variation`.
+struct ListSegment {
+  std::int32_t rank = -1;
+  std::uint32_t segment = 0, level = 0;
+};
+
 struct ListRow {
   std::uint64_t ns = 0;
   std::optional<std::uint64_t> counted_ns = {};  ///< of that, towards the whole; none: all of it
-  std::string name = {};             ///< e.g. the pattern; empty: the row is about the code of its first path
-  std::string id = {};               ///< of the code that is named, as commands take it
-  std::string text = {};             ///< whose it is, and what else is said; wrap() breaks it
-  std::string topic = {};            ///< what the browser explains
-  std::vector<ListPath> paths = {};  ///< one at least
+  std::string name = {};   ///< e.g. the pattern; empty: the row is about the code of its first path
+  std::string id = {};     ///< of the code that is named, as commands take it
+  std::string text = {};   ///< whose it is, and what else is said; wrap() breaks it
+  std::string topic = {};  ///< what the browser explains
+  std::optional<ListSegment> segment = {};  ///< what it is of, rather than of code
+  std::vector<ListPath> paths = {};         ///< of code: one at least
 };
 
 struct List {
@@ -141,6 +148,8 @@ std::optional<double> share_of(const List& list, const ListRow& row);
 
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                 const List& list);
+void write_list_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                     const ListPath& path);
 
 // What the outputs on time lines have in common.
 
@@ -162,29 +171,6 @@ std::size_t rows_to_show(const Rows& rows, double whole, Amount amount) {
 /// Throws CommandError, which says how to get one, unless the run has a trace.
 void require_trace(const database::Contents& experiment, const std::string& command,
                    const std::string& database);
-
-/// Writes rows of an amount, a line of text and a call path below it; amounts in one unit, right-aligned.
-class RowWriter {
- public:
-  /// `largest_ns`: of all amounts.
-  RowWriter(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-            std::uint64_t largest_ns);
-
-  /// `12.3 s  `, as wide in all rows.
-  [[nodiscard]] std::string amount(std::uint64_t ns) const;
-  /// The text is wrapped.
-  void row(const std::string& head, const std::string& text) const;
-  void path(database::ContextId context, bool between = false, const std::string& before = "") const;
-  /// `and 12 more (--format csv or json)`, where some were left out.
-  void rest(std::size_t all, std::size_t shown) const;
-
- private:
-  std::ostream& out_;
-  const Screen& screen_;
-  const database::Contents& experiment_;
-  Scale scale_;
-  std::size_t width_;
-};
 
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 

@@ -110,14 +110,14 @@ void write_metric_over_segments(std::ostream& out, const Screen& screen, const d
   for (const Variation::Outlier& one : variation.outliers) took_long.emplace(one.rank, one.segment);
   out << "\nFar above the median (" << counted(high.size(), segment_name(experiment, variation)) << "):\n";
   const std::size_t width = say(high.front().value).size();
-  const RowWriter rows(out, screen, experiment, high.front().value);
   for (std::size_t i = 0; i < std::min(high.size(), kHighShown); ++i) {
     const HighSegment& one = high[i];
     out << fmt::format("{:>{}}  ", say(one.value), width) << screen.bold("rank " + std::to_string(one.rank))
         << ", " << name_segment(experiment, variation, one.rank, one.segment)
         << (took_long.contains({one.rank, one.segment}) ? ", which took far longer than the median" : "")
         << '\n';
-    if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
+    if (one.context != database::kNone)
+      write_list_path(out, screen, experiment, {"mostly in ", scope_around(experiment, one.context)});
   }
   if (high.size() > kHighShown)
     out << screen.dim("and " + std::to_string(high.size() - kHighShown) + " more (--format csv or json)")

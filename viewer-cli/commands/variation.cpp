@@ -1,8 +1,8 @@
 #include "commands/variation.hpp"
 
-#include "commands/list.hpp"
 #include "database/procedure_name.hpp"
 #include "findings/coverage.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,28 +24,6 @@ namespace culprit::viewer {
 namespace {
 
 using database::Variation;
-
-constexpr std::size_t kOutliersShown = 10;
-
-void write_outliers(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-                    const Variation& variation) {
-  if (variation.outliers.empty()) {
-    out << "\nNone took far longer than the median.\n";
-    return;
-  }
-  out << "\nFar longer than the median ("
-      << counted(variation.outliers.size(), segment_name(experiment, variation)) << "):\n";
-  const RowWriter rows(out, screen, experiment, variation.outliers.front().sos_ns);
-  const std::vector<LongSegments> all = long_segments(variation);
-  const std::size_t shown = std::min(kOutliersShown, all.size());
-  for (const LongSegments& each : std::span(all).first(shown)) {
-    const Variation::Outlier& one = *each.longest;
-    rows.row(rows.amount(one.sos_ns), screen.bold("rank " + std::to_string(one.rank)) + ", " +
-                                          long_segments_phrase(experiment, variation, each));
-    if (one.context != database::kNone) rows.path(scope_around(experiment, one.context), false, "mostly in ");
-  }
-  rows.rest(all.size(), shown);
-}
 
 Table outliers_table(const Variation& variation) {
   Table table{{{"rank"}, {"iteration"}, {"sos_s"}, {"median_s"}, {"path"}}, {}};
@@ -87,14 +64,37 @@ std::string thread_waits_phrase(const database::TimeMap& map, bool unicode) {
          keep(duration(seconds_of(ns), unicode)) + " in all, which is left out as MPI is.";
 }
 
-}  // namespace
-
+/// `iteration 38`, or of a rank `392 of 400 iterations, the longest iteration 17`.
 std::string long_segments_phrase(const database::Contents& experiment, const Variation& variation,
                                  const LongSegments& segments) {
   std::string name = name_segment(experiment, variation, segments.longest->rank, segments.longest->segment);
   if (segments.count == 1) return name;
   return grouped(static_cast<double>(segments.count)) + " of " +
          counted(segments.of, segment_name(experiment, variation)) + ", the longest " + name;
+}
+
+}  // namespace
+
+List outliers_list(const database::Contents& experiment, const Variation& variation,
+                   const ListOptions& options, std::uint32_t level) {
+  List list{.command = "variation"};
+  list.introduction = variation.outliers.empty()
+                          ? "None took far longer than the median."
+                          : "Far longer than the median (" +
+                                counted(variation.outliers.size(), segment_name(experiment, variation)) +
+                                "):";
+  const auto ns_of = [](const LongSegments& each) { return each.longest->sos_ns; };
+  add_rows(list, long_segments(variation), options, ns_of, [&](const LongSegments& each) {
+    const Variation::Outlier& one = *each.longest;
+    ListRow row{
+        .ns = one.sos_ns,
+        .name = "rank " + std::to_string(one.rank) + ", " + long_segments_phrase(experiment, variation, each),
+        .segment = ListSegment{one.rank, one.segment, level}};
+    if (one.context != database::kNone)
+      row.paths.push_back({"mostly in ", scope_around(experiment, one.context)});
+    return row;
+  });
+  return list;
 }
 
 const Variation& variation_of(const database::Contents& experiment, std::uint32_t finer) {
@@ -174,7 +174,9 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
                 {sos_times(variation), variation.median_ns, [&](std::uint64_t ns) {
                    return duration(seconds_of(ns), screen.unicode) + " without MPI";
                  }});
-  write_outliers(out, screen, experiment, variation);
+  constexpr std::size_t kOutliersShown = 10;
+  out << '\n';
+  write_list(out, screen, experiment, outliers_list(experiment, variation, {.most = kOutliersShown}));
   write_metrics_of_segments(out, screen, experiment, variation);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "commands/list.hpp"
 #include "database/contents.hpp"
-#include "findings/long_segments.hpp"
 #include "findings/segment_metrics.hpp"
 #include "text/call_path_text.hpp"
 #include "text/frame_json.hpp"
@@ -29,6 +29,9 @@ Json variation_json(const database::Contents& experiment, const database::Variat
                     const std::string& metric);
 void write_variation(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                      const database::Variation& variation, const std::string& metric);
+/// What took far longer than the median. `level`: the variation's place among those of the run.
+List outliers_list(const database::Contents& experiment, const database::Variation& variation,
+                   const ListOptions& options, std::uint32_t level = 0);
 /// A row per rank and segment: when it began, its time, all metrics, and the paths of what is unusual.
 Table segments_table(const database::Contents& experiment, const database::Variation& variation);
 
@@ -41,10 +44,6 @@ std::string name_segments(const database::Contents& experiment, const database::
 /// s)`.
 std::string name_segment(const database::Contents& experiment, const database::Variation& variation,
                          std::int32_t rank, std::uint32_t segment);
-
-/// `iteration 38`, or of a rank `392 of 400 iterations, the longest iteration 17`.
-std::string long_segments_phrase(const database::Contents& experiment, const database::Variation& variation,
-                                 const LongSegments& segments);
 
 /// What else was counted in the segments: a table, after their times. Nothing where nothing was.
 void write_metrics_of_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,

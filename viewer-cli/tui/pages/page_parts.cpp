@@ -53,9 +53,9 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     page.blank();
     page.say(list.introduction, width, 0, list.rows.empty() ? Tone::plain : Tone::dim);
   }
-  if (!list.rows.empty()) add_heading(page, list.title, list.amount, width);
+  if (!list.rows.empty() && !list.title.empty()) add_heading(page, list.title, list.amount, width);
   for (const ListRow& row : list.rows) {
-    const ListPath& first = row.paths.front();
+    const ListPath first = row.paths.empty() ? ListPath{} : row.paths.front();
     const std::string name =
         row.name.empty() ? name_of_scope(workspace, {first.context, first.between}, width) : row.name;
     const std::optional<double> share = share_of(list, row);
@@ -64,12 +64,16 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     const std::string text = wrap(row.text, kUnbroken);
     const bool fits =
         !list.apart && static_cast<int>(columns(name) + columns(text) + columns(right)) + kAround <= width;
-    PageLine line = link_line(fits ? name + "  " + text : name, right,
-                              to_context(first.context, first.locations), width, 0, workspace.unicode());
+    const std::optional<ListSegment>& segment = row.segment;
+    const Target target =
+        segment ? Target{Target::Kind::time, 0, {}, segment->rank, segment->segment, segment->level, {}}
+                : to_context(first.context, first.locations);
+    PageLine line = link_line(fits ? name + "  " + text : name, right, target, width, 0, workspace.unicode());
     line.topic = row.topic;
     page.add(std::move(line));
     if (brief) continue;
     if (!fits && !text.empty()) page.say(row.text, width, kIndent);
+    if (row.paths.empty()) continue;
     add_path(page, workspace, first.context, width, kIndent);
     for (const ListPath& path : std::span(row.paths).subspan(1))
       page.add(link_line(path.before + name_of_scope(workspace, {path.context, path.between}, width), "",

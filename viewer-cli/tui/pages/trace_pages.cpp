@@ -2,20 +2,12 @@
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
-#include "text/frame_json.hpp"
-#include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "tui/pages/finding_pages.hpp"
 #include "tui/pages/page_parts.hpp"
 
-#include <algorithm>
-
 namespace culprit::viewer::tui {
 namespace {
-
-std::string ns_text(const Workspace& workspace, std::uint64_t ns) {
-  return seconds_text(workspace, seconds_of(ns));
-}
 
 /// True: there are time lines. Else the page says how to get them.
 bool has_trace(Page& page, const Workspace& workspace, int width) {
@@ -72,19 +64,13 @@ Page variation_page(const Workspace& workspace, int width) {
             ? "MARKED ITERATIONS"
             : (is_loop(workspace.experiment(), variation) ? "ITERATIONS OF " : "INVOCATIONS OF ") +
                   scope_phrase(workspace.experiment(), variation.context, false, 30, workspace.unicode());
-    add_heading(page, what, "median " + ns_text(workspace, variation.median_ns), width);
+    add_heading(page, what, "median " + seconds_text(workspace, seconds_of(variation.median_ns)), width);
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,
                        workspace.unicode()));
-    for (const LongSegments& each : long_segments(variation)) {
-      const database::Variation::Outlier& one = *each.longest;
-      page.add(link_line("rank " + std::to_string(one.rank) + ", " +
-                             long_segments_phrase(workspace.experiment(), variation, each),
-                         ns_text(workspace, one.sos_ns),
-                         {Target::Kind::time, 0, {}, one.rank, one.segment, level, {}}, width, 0,
-                         workspace.unicode()));
-      if (one.context != database::kNone) add_path(page, workspace, one.context, width, 4);
-    }
-    if (variation.outliers.empty()) page.add("  none took far longer than the median", Tone::dim);
+    add_list(page, workspace,
+             outliers_list(workspace.experiment(), variation,
+                           {.unicode = workspace.unicode(), .most = kMostRows}, level),
+             width);
   }
   return page;
 }
