@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes what is released, in build/packages, and checks it: release.sh BUILD-DIRECTORY [make]; with `make`, only the packages
+# Makes what is released, in build/packages, and checks it: release.sh BUILD-DIRECTORY [make]; with `make`, only Debian's packages
 # are made. They are installed into a root without build tools, made from the mirrors of this machine's Debian, and used there
-# under MPI; the source archive is built without a network. Needs root for the roots (mmdebstrap), and 15 minutes.
+# under MPI; the source archive is built without a network, and from it an RPM; the container image is built on a root from the
+# mirrors, and runs the demo. Needs root for the roots (mmdebstrap), and 40 minutes.
 set -euo pipefail
 build=$(realpath "$1")
 here=$(dirname "$(readlink -f "$0")")
@@ -59,9 +60,26 @@ use_in_clean_root() {
   say "clean root: $VERSION_CODENAME: installed without build tools, measured LAMMPS, merged under mpirun, and reported"
 }
 
+# Without Docker's registry: its image of Debian is what Debian's packages are.
+make_image() {
+  local image=culprit-check container
+  mmdebstrap --variant=minbase bookworm "$source/base.tar" >"$out/base.log" 2>&1 || { tail -5 "$out/base.log" >&2; fail "image: bookworm: could not be made"; }
+  container=$(buildah from scratch)
+  buildah add "$container" "$source/base.tar" / >"$out/image.log"
+  buildah commit "$container" docker.io/library/debian:12 >>"$out/image.log" 2>&1
+  buildah build --isolation chroot --network host --pull-never -f "$here/Containerfile" -t $image "$here/.." >>"$out/image.log" 2>&1 ||
+    { tail -20 "$out/image.log" >&2; fail "image: Containerfile: does not build"; }
+  container=$(buildah from --pull-never $image)
+  buildah run --isolation chroot --network host "$container" -- /demo/demo.sh >"$out/image-demo.log" 2>&1 ||
+    { tail -20 "$out/image-demo.log" >&2; fail "image: the demo fails"; }
+  grep -q "LAMMPS_NS::" "$out/image-demo.log" || fail "image: the demo's report names no code of LAMMPS (see $out/image-demo.log)"
+  say "image: built from packaging/Containerfile, and ran the demo"
+}
+
 make_packages
 if [ "${2:-}" != make ]; then
   make_archive
   make_rpm
   use_in_clean_root
+  make_image
 fi

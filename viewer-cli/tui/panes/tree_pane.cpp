@@ -62,11 +62,12 @@ void TreePane::shown() {
 
 /// The first look: what the filter found; else where the time goes, down to what divides it.
 void TreePane::open_first() {
-  constexpr std::size_t kMostRows = 500;
+  constexpr std::size_t kMostRowsShown = 500;
   if (outline_->rows().empty()) return;
   if (filter_ && !filter_wanted_) {
     Item* found = nullptr;
-    while ((found = outline_->find(*filter_, found, false)) != nullptr && outline_->rows().size() < kMostRows)
+    while ((found = outline_->find(*filter_, found, false)) != nullptr &&
+           outline_->rows().size() < kMostRowsShown)
       continue;
   } else if (view_ == Workspace::kCallingContext) {
     outline_->open(outline_->open_hot_path(*outline_->rows().front()));

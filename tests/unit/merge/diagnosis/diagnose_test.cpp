@@ -28,7 +28,7 @@ database::Experiment facts_of(const DiagnosedRun& run, int ranks) {
   run.analyse(ranks, [&](exchange::Communicator& comm, merge::ThreadAccumulation& accumulation) {
     const merge::Summaries summaries = merge::summarize(comm, run.shape, plan, accumulation.roles());
     database::Experiment experiment;
-    merge::gather_facts(comm, accumulation, summaries, locations, experiment);
+    merge::gather_facts(comm, accumulation.run(), summaries, locations, experiment);
     if (comm.rank() == 0) at_root = std::move(experiment);
   });
   return at_root;
