@@ -14,11 +14,25 @@ HEADER = (ROOT / "lib/metrics/wait_pattern.hpp").read_text()
 TEXTS = [(name, whole.replace("_", "-")) for name, whole in re.findall(r'^    {"([\w-]+)", WaitPattern::(\w+),', HEADER, re.M)]
 PATTERNS = [name for name, _ in TEXTS]
 PART_OF = {name: whole for name, whole in TEXTS if whole != name}
+COMPLETIONS = re.findall(r"WaitPattern::(\w+)", re.search(r"is_completion\([^{]*{(.*?)}", HEADER, re.S).group(1))
+WHOLE_WAITS = [name for name in PATTERNS if name not in PART_OF and name.replace("-", "_") not in COMPLETIONS]
+
+
+def lines_of(names):
+    return textwrap.fill(", ".join(f'"{name}"' for name in names), 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def in_python():
-    names = textwrap.fill(", ".join(f'"{name}"' for name in PATTERNS), 120, initial_indent="    ", subsequent_indent="    ")
-    return f"PATTERNS = (\n{names},\n)  # fmt: skip\n# Contained in another pattern: sums over waits leave them out.\nPART_OF = {json.dumps(PART_OF)}\n"
+    return f"""PATTERNS = (
+{lines_of(PATTERNS)},
+)  # fmt: skip
+# These add up to all waiting: others are contained in one of them, or wait for nobody.
+WHOLE_WAITS = (
+{lines_of(WHOLE_WAITS)},
+)  # fmt: skip
+# Contained in another pattern.
+PART_OF = {json.dumps(PART_OF)}
+"""
 
 
 def in_formats():

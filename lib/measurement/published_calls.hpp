@@ -52,4 +52,8 @@ struct PublishedCalls {
 /// be read or a block's header is damaged; of what is no live measurement nothing is there.
 PublishedCalls read_published_calls(const std::string& path, std::size_t modules);
 
+/// Up to when the process of a live measurement is known to have lived: CLOCK_REALTIME, as it was set at its
+/// start. 0 for what is no live measurement. Throws MeasurementError where the file cannot be read.
+std::int64_t lived_until_ns(const std::string& path);
+
 }  // namespace culprit::measurement

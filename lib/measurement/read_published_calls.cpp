@@ -127,18 +127,35 @@ PublishedCalls CallReader::read() {
   return result;
 }
 
+/// The header of a live measurement; null for what is none.
+std::unique_ptr<layout::Header> live_header(const InputFile& file) {
+  auto header = std::make_unique<layout::Header>();
+  file.copy(0, reinterpret_cast<std::byte*>(header.get()), sizeof *header);
+  if (std::memcmp(header->magic, layout::kLiveMagic, sizeof header->magic) != 0) return nullptr;
+  return header;
+}
+
 }  // namespace
 
 PublishedCalls read_published_calls(const std::string& path, std::size_t modules) {
   InputWindow window;
   InputFile file(path, window);
-  PublishedCalls result;
-  const auto header = std::make_unique<layout::Header>();
-  file.copy(0, reinterpret_cast<std::byte*>(header.get()), sizeof *header);
-  if (std::memcmp(header->magic, layout::kLiveMagic, sizeof header->magic) != 0) return result;
-  result = CallReader(file, find_blocks(file), modules).read();
+  const auto header = live_header(file);
+  if (header == nullptr) return {};
+  PublishedCalls result = CallReader(file, find_blocks(file), modules).read();
   result.heartbeat_ns = header->clocks.heartbeat_ns;
   return result;
+}
+
+std::int64_t lived_until_ns(const std::string& path) {
+  InputWindow window;
+  InputFile file(path, window);
+  const auto header = live_header(file);
+  if (header == nullptr) return 0;
+  const layout::Clocks& clocks = header->clocks;
+  const std::uint64_t last = std::max(clocks.end_ns, clocks.heartbeat_ns);
+  const std::uint64_t lived = last > clocks.start_ns ? last - clocks.start_ns : 0;
+  return clocks.start_realtime_ns + static_cast<std::int64_t>(lived);
 }
 
 }  // namespace culprit::measurement

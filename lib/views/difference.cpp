@@ -49,12 +49,14 @@ double ranks_compared(const Figures& figures) {
   return std::max(static_cast<double>(ranks.size()), 1.0);
 }
 
-/// Processor time outside of communication and waits; 0 where it was not measured. Unlike wall-clock time it
-/// does not grow where ranks share processors.
+bool has_metric(const Figures& figures, std::string_view name) {
+  const std::vector<database::Metric>& metrics = figures.experiment().metrics;
+  return std::ranges::find(metrics, name, &database::Metric::name) != metrics.end();
+}
+
+/// Time on processors outside of communication and waits.
 double processor_work(const Figures& figures) {
   const database::Contents& experiment = figures.experiment();
-  if (std::ranges::find(experiment.metrics, "CPU", &database::Metric::name) == experiment.metrics.end())
-    return 0;
   const Column column = find_column(experiment, "CPU");
   double work = total(figures, column);
   for (database::ContextId context = 0; context < experiment.contexts.size(); ++context) {
@@ -64,16 +66,13 @@ double processor_work(const Figures& figures) {
   return work;
 }
 
-/// Time that is not idle.
+/// Time that is not idle; 0 where nothing was measured.
 double busy_time(const Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   if (experiment.metrics.empty()) return 0;
   const auto whole = [&](std::string_view name) { return total(figures, find_column(experiment, name)); };
-  double work = whole(experiment.metrics[main_metric(experiment)].name);
-  for (const database::Metric& metric : experiment.metrics) {
-    if (metric.name == "idleness") work -= whole(metric.name);
-  }
-  return work;
+  const double all = whole(experiment.metrics[main_metric(experiment)].name);
+  return has_metric(figures, "idleness") ? all - whole("idleness") : all;
 }
 
 }  // namespace
@@ -217,15 +216,19 @@ std::uint32_t ranks_of(const database::Contents& experiment) {
   return std::max(experiment.run.ranks, 1U);
 }
 
+bool lacks_processors(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.machine().suspects, [](const database::MachineSuspect& suspect) {
+    return suspect.kind != database::MachineKind::slow;
+  });
+}
+
 LikelyScaling likely_scaling(const Figures& a, const Figures& b) {
-  double before = processor_work(a);
-  double after = processor_work(b);
-  if (before <= 0 || after <= 0) {
-    before = busy_time(a);
-    after = busy_time(b);
-  }
-  if (before <= 0 || after <= 0) return {};
   LikelyScaling likely;
+  likely.of_processors = (lacks_processors(a.experiment()) || lacks_processors(b.experiment())) &&
+                         has_metric(a, "CPU") && has_metric(b, "CPU");
+  const double before = likely.of_processors ? processor_work(a) : busy_time(a);
+  const double after = likely.of_processors ? processor_work(b) : busy_time(b);
+  if (before <= 0 || after <= 0) return {};
   likely.work_ratio = after / before;
   const double more_ranks = static_cast<double>(ranks_of(b.experiment())) / ranks_of(a.experiment());
   // On a scale of ratios: nearer to 1, or nearer to the ratio of the ranks?

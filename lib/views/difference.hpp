@@ -95,14 +95,16 @@ class Difference {
 
 /// Ranks of a run; 1 where it has none.
 std::uint32_t ranks_of(const database::Contents& experiment);
+/// Whether the machine of a run is a suspect, and not for slow processors.
+bool lacks_processors(const database::Contents& experiment);
 
-/// Which scaling two runs with different numbers of ranks show: strong where the processor time outside of
-/// communication and waits (where it was not measured: the time that is not idle), summed over all ranks, has
-/// stayed rather than grown with the ranks. `work_ratio`: of the second run
-/// to the first.
+/// Which scaling two runs with different numbers of ranks show: strong where the time outside of
+/// communication and waits, summed over all ranks, has stayed rather than grown with the ranks. Where
+/// processors lack in one of them it is the time on processors, which does not grow where ranks share them.
 struct LikelyScaling {
   Scaling scaling = Scaling::strong;
-  double work_ratio = 1;
+  double work_ratio = 1;       ///< of the second run to the first
+  bool of_processors = false;  ///< it is that of time on processors
 };
 LikelyScaling likely_scaling(const Figures& a, const Figures& b);
 

@@ -15,7 +15,7 @@ import os as _os
 
 from .database import Database
 from .errors import FormatError, UnknownName
-from .findings import PART_OF, PATTERNS
+from .findings import PART_OF, PATTERNS, WHOLE_WAITS
 from .metrics import STATISTICS
 from .paths import CallPath
 from .run import Location
@@ -26,7 +26,7 @@ from .tree import Node, View
 __version__ = "0.1.0"
 __all__ = [
     "CallPath", "Database", "FormatError", "Frame", "Location", "Node", "PART_OF", "PATTERNS", "STATISTICS", "Table",
-    "UnknownName", "View", "open",
+    "UnknownName", "View", "WHOLE_WAITS", "open",
 ]  # fmt: skip
 
 

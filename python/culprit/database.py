@@ -221,7 +221,7 @@ class Database:
     @cached_property
     def waits(self) -> Table:
         """Who waited how long where, in which pattern, and for whom. `exact`: from time lines. Patterns of
-        culprit.PART_OF are contained in others: leave them out of sums."""
+        culprit.WHOLE_WAITS add up to all waiting; the others are contained in these, or wait for nobody."""
         return findings.waits(self)
 
     @cached_property

@@ -24,7 +24,14 @@ PATTERNS = (
     "early-transfer", "early-wait", "late-complete", "wait-at-fence", "early-fence", "wait-at-create", "wait-at-free",
     "lock-wait", "flush-wait", "omp-barrier", "omp-idle", "lock-held", "condition-wait", "join-wait", "wait-at-root",
 )  # fmt: skip
-# Contained in another pattern: sums over waits leave them out.
+# These add up to all waiting: others are contained in one of them, or wait for nobody.
+WHOLE_WAITS = (
+    "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "wait-at-init", "wait-at-finalize",
+    "late-broadcast", "early-reduce", "early-scan", "late-post", "early-transfer", "early-wait", "wait-at-fence",
+    "wait-at-create", "wait-at-free", "lock-wait", "flush-wait", "omp-barrier", "omp-idle", "lock-held",
+    "condition-wait", "join-wait", "wait-at-root",
+)  # fmt: skip
+# Contained in another pattern.
 PART_OF = {"late-sender-wrong-order": "late-sender", "late-complete": "early-wait", "early-fence": "wait-at-fence"}
 WHO = ("rank", "thread", "role", "process")
 MACHINE_KINDS = ("oversubscribed", "bound-together", "quota", "slow")

@@ -4,6 +4,7 @@
 #include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/difference.hpp"
 #include "views/start_up.hpp"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ List suspects_list(const views::Figures& figures, const ListOptions& options) {
             .apart = true,
             .numbered = true};
   const std::vector<std::string> names = suspect_names(experiment, options.name_columns, options.unicode);
-  const std::string at_most = lacks_processors(experiment) ? "at most " : "";
+  const std::string at_most = views::lacks_processors(experiment) ? "at most " : "";
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
   const auto explains_ns = [](const database::Suspect& suspect) { return suspect.explains_ns; };
   add_rows(list, experiment.suspects(), options, explains_ns, [&](const database::Suspect& suspect) {

@@ -8,6 +8,7 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/column.hpp"
+#include "views/difference.hpp"
 #include "views/folding.hpp"
 #include "views/frame.hpp"
 #include "views/start_up.hpp"
@@ -433,7 +434,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   if (const std::optional<WorkTime> usual = work_time(figures, suspect.role))
     facts.usual_cpu_share = usual->cpu_share();
   // Who lacks a processor takes longer for the same work.
-  if (lacks_processors(experiment) && on_cpu.others > 0 && !facts.in_mpi)
+  if (views::lacks_processors(experiment) && on_cpu.others > 0 && !facts.in_mpi)
     facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   return facts;
@@ -459,12 +460,6 @@ std::optional<WorkTime> work_time(const views::Figures& figures, std::uint32_t r
   }
   if (work.wall_s <= 0 || work.cpu_s < 0) return std::nullopt;
   return work;
-}
-
-bool lacks_processors(const database::Contents& experiment) {
-  return std::ranges::any_of(experiment.machine().suspects, [](const database::MachineSuspect& suspect) {
-    return suspect.kind != database::MachineKind::slow;
-  });
 }
 
 bool reads_or_writes(const SuspectFacts& facts) {
@@ -501,7 +496,7 @@ double waited_in(const database::Contents& experiment, const Blamed& blamed, IsA
 /// Where threads lack processors, they wait longer than until the late ones come: no suspect explains that.
 void limit_to_late(const database::Contents& experiment, const Blamed& blamed,
                    std::vector<Charged>& suspects) {
-  if (experiment.trace().traced == 0 || !lacks_processors(experiment)) return;
+  if (experiment.trace().traced == 0 || !views::lacks_processors(experiment)) return;
   double explained = 0;
   for (const Charged& each : suspects) explained += each.explains_s;
   const double late = waited_in(experiment, blamed, metrics::is_whole_wait);

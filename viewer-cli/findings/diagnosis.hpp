@@ -109,8 +109,6 @@ struct Charged {
   const database::Suspect* suspect = nullptr;
   double explains_s = 0;
 };
-/// Whether the machine is a suspect, and not for slow processors.
-bool lacks_processors(const database::Contents& experiment);
 /// Below a blamed context no more are named, and after the first none that explains less of its idleness.
 inline constexpr std::size_t kSuspectsListed = 4;
 inline constexpr double kWorthNaming = 0.1;

@@ -12,6 +12,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
+#include "views/difference.hpp"
 
 #include <algorithm>
 #include <array>
@@ -405,7 +406,7 @@ std::string schedule_advice(const views::Figures& figures, const std::vector<Nam
   const auto uneven =
       std::ranges::find_if(named, [](const auto& each) { return each.loop != database::kNone; });
   // Threads that share processors take turns, whatever the schedule.
-  if (uneven == named.end() || lacks_processors(figures.experiment())) return {};
+  if (uneven == named.end() || views::lacks_processors(figures.experiment())) return {};
   const Sharing sharing = sharing_of(figures, uneven->loop);
   if (sharing == Sharing::ordered)
     return "That loop has an ordered part, which its threads run one after the other: no schedule shares it.";

@@ -76,23 +76,12 @@ bool is_of_an_older_run(const fs::path& database, const std::string& run_id, con
   return !run.empty() && run != run_id;
 }
 
-/// True if a process of a run that was merged before its end, or was killed, has written since. Looks at few
-/// files: where the run goes on, all are written.
-bool went_on(const fs::path& database, const fs::path& directory) {
-  constexpr int kMostLooks = 1000;
+/// True if the run in `directory` has gone on, or ended, since it was merged while it ran.
+bool went_on(const database::Run& run, const fs::path& database, const fs::path& directory) {
   std::error_code error;
   const fs::file_time_type merged = fs::last_write_time(database, error);
-  if (error) return false;
-  int looks = 0;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end && looks < kMostLooks;
-       at.increment(error)) {
-    if (at->path().extension() != ".culprit") continue;
-    ++looks;
-    const fs::file_time_type written = at->last_write_time(error);
-    if (!error && written > merged) return true;
-    error.clear();
-  }
-  return false;
+  return !error && merge::went_on(directory, merged,
+                                  run.start_realtime_ns + static_cast<std::int64_t>(run.duration_ns));
 }
 
 }  // namespace
@@ -127,7 +116,8 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
                              " replaces it, or give the database itself)");
   }
   const bool is_merged_before = database != fs::path(path) && !merged;
-  if (is_merged_before && opened.source->experiment().quality.cut_short > 0 && went_on(database, path)) {
+  if (is_merged_before && opened.source->experiment().quality.cut_short > 0 &&
+      went_on(opened.source->experiment().run, database, path)) {
     opened.degraded = true;
     print::complain("viewer-cli", "open: " + database.string() + ": was merged before the run in " + path +
                                       " had ended, and shows it up to then (prof-mpi --force " +

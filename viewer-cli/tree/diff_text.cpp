@@ -126,7 +126,9 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
     if (invocation.scaling) {
       text += "--scaling asks for";
     } else {
-      text += "the work outside waits is " + grouped(setting.likely.work_ratio, 2) + " times as much on " +
+      text += std::string(setting.likely.of_processors ? "the time on processors outside waits is "
+                                                       : "the time outside waits is ") +
+              grouped(setting.likely.work_ratio, 2) + " times as much on " +
               grouped(static_cast<double>(many) / few, 2) + " times the ranks";
     }
   }

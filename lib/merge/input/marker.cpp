@@ -1,6 +1,7 @@
 #include "merge/input/marker.hpp"
 
 #include "measurement/measurement.hpp"
+#include "measurement/published_calls.hpp"
 #include "measurement/run_marker.hpp"
 
 namespace culprit::merge {
@@ -13,6 +14,28 @@ std::string marked_run(const std::filesystem::path& directory) {
   } catch (const measurement::MeasurementError&) {
     return {};
   }
+}
+
+bool went_on(const std::filesystem::path& directory, std::filesystem::file_time_type merged,
+             std::int64_t until_ns) {
+  constexpr int kMostLooks = 1000;
+  constexpr std::int64_t kHeartbeats = 1'000'000'000;  // what a process may live after a look, and be killed
+  std::error_code error;
+  int looks = 0;
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end;
+       !error && at != end && looks < kMostLooks; at.increment(error)) {
+    if (at->path().extension() != ".culprit") continue;
+    ++looks;
+    std::error_code unknown;
+    const std::filesystem::file_time_type written = at->last_write_time(unknown);
+    if (!unknown && written > merged) return true;
+    try {
+      if (measurement::lived_until_ns(at->path()) > until_ns + kHeartbeats) return true;
+    } catch (const measurement::MeasurementError&) {  // the merge says what is wrong with it
+      continue;
+    }
+  }
+  return false;
 }
 
 std::string marker_problem(const std::filesystem::path& directory, const std::string& run) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -7,6 +8,13 @@ namespace culprit::merge {
 
 /// The run that the marker of a measurement directory names; empty where there is none that can be read.
 std::string marked_run(const std::filesystem::path& directory);
+
+/// Whether processes that a merge found running, or killed, have gone on: a measurement was written after
+/// `merged`, or its process is known to have lived for longer than until `until_ns` (CLOCK_REALTIME, as
+/// Run::start_realtime_ns + duration_ns), as mapped pages need not change a file's time. Looks at a thousand
+/// files: where a run goes on, all are written. What cannot be read is left out.
+bool went_on(const std::filesystem::path& directory, std::filesystem::file_time_type merged,
+             std::int64_t until_ns);
 
 /// What is wrong with the marker of the directory where `run` is merged: file: why (what to do). Empty where
 /// nothing is.

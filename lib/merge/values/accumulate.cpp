@@ -81,6 +81,7 @@ void ThreadAccumulation::begin_process(const measurement::Measurement& file) {
     process_.event_columns.push_back(Columns::kFirstEvent + static_cast<std::size_t>(found - names.begin()));
   }
   process_.has_realtime = file.process.has_realtime;
+  process_.open = !file.sealed;
   process_.host_load = file.process.host_load;
   process_.rank = file.process.rank.value_or(-1);
   process_.period_ns =
@@ -448,7 +449,7 @@ void ThreadAccumulation::add(const measurement::ThreadProfile& thread, std::span
                              std::uint32_t location, std::uint32_t sums_number) {
   if (sums_of_.empty()) first_location_ = location;
   sums_of_.push_back(sums_number);
-  calibration_.calibrate(thread, process_.period_ns);
+  calibration_.calibrate(thread, process_.period_ns, process_.open);
   find_rows(thread, united, location);
   RoleSums& sums = role_sums(sums_number);
   record(thread, sums);

@@ -156,6 +156,7 @@ class ThreadAccumulation {
     std::vector<std::size_t> event_columns;  ///< event beside REALTIME → column
     std::uint64_t period_ns = 0;
     bool has_realtime = true;        ///< else its events' samples are the samples
+    bool open = false;               ///< killed, or runs on: threads have no stamps of their last stretch
     std::uint32_t marked_kinds = 0;  ///< bit per WaitKind
     measurement::HostLoad host_load;
     std::int32_t rank = -1;

@@ -109,6 +109,20 @@ void Calibration::find_pieces(const measurement::ThreadProfile& thread) {
   }
 }
 
+/// Samples of all strata add up to the thread's time, stamps to that before its last stretch. What these lack
+/// is of the stratum that has most samples beyond its stamps. Where the samples have little weight, the
+/// contradiction would leave them as they are; one that stands for seconds, as behind SIGSTOP, might hide it.
+void Calibration::add_open_stretch() {
+  const auto excess = [](const Stratum& stratum) {
+    return static_cast<std::int64_t>(stratum.sampled_ns) - static_cast<std::int64_t>(stratum.known_ns);
+  };
+  std::int64_t missing = 0;
+  for (const Stratum& stratum : strata_) missing += excess(stratum);
+  if (missing <= 0) return;
+  Stratum& last = *std::ranges::max_element(strata_, {}, excess);
+  last.known_ns += static_cast<std::uint64_t>(std::min(missing, excess(last)));
+}
+
 void Calibration::join(std::uint32_t stratum, std::uint32_t into) {
   joined_[stratum] = into;
   strata_[into].known_ns += strata_[stratum].known_ns;
@@ -187,7 +201,7 @@ void Calibration::scale_cells() {
   }
 }
 
-void Calibration::calibrate(const measurement::ThreadProfile& thread, std::uint64_t period_ns) {
+void Calibration::calibrate(const measurement::ThreadProfile& thread, std::uint64_t period_ns, bool open) {
   cells_ = thread.cells;
   gaps_.clear();
   unsampled_.clear();
@@ -197,6 +211,7 @@ void Calibration::calibrate(const measurement::ThreadProfile& thread, std::uint6
   if (period_ns == 0 || !followed) return;
   find_strata(thread);
   find_pieces(thread);
+  if (open) add_open_stretch();
   join_rare(period_ns);
   find_scales(period_ns);
   copies_ = thread.cells;

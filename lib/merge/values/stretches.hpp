@@ -30,9 +30,10 @@ class Calibration {
     std::uint64_t weight_sq = 0;  ///< of its samples
   };
 
-  /// Of samples `period_ns` apart; 0: nothing is calibrated. What is returned of it refers to `thread`, which
-  /// must outlive it.
-  void calibrate(const measurement::ThreadProfile& thread, std::uint64_t period_ns);
+  /// Of samples `period_ns` apart; 0: nothing is calibrated. `open`: the thread's last stretch may have no
+  /// stamps, as its process was killed or runs on. What is returned refers to `thread`, which must outlive
+  /// it.
+  void calibrate(const measurement::ThreadProfile& thread, std::uint64_t period_ns, bool open = false);
 
   /// As the thread's, with times that add up to the stretches' lengths.
   [[nodiscard]] std::span<const measurement::Cell> cells() const { return cells_; }
@@ -62,6 +63,7 @@ class Calibration {
   void find_pieces(const measurement::ThreadProfile& thread);
   void add_piece(std::uint32_t cell, cct::NodeId node, measurement::Stretch stretch, std::uint64_t ns,
                  std::uint64_t weight_sq, std::uint64_t blocked);
+  void add_open_stretch();
   void join(std::uint32_t stratum, std::uint32_t into);
   void join_rare(std::uint64_t period_ns);
   void find_scales(std::uint64_t period_ns);

@@ -357,13 +357,16 @@ TEST_CASE("A formula is evaluated on either run's figures, and its values need n
   CHECK(show(view, options, difference.whole()).below_minimum > 0);
 }
 
-TEST_CASE("Work is processor time outside of waits where that was measured: sharing processors is no work") {
-  const auto run = [](std::uint32_t ranks, std::uint64_t wall, std::uint64_t processor) {
+TEST_CASE("Work is time outside of waits; where processors lack, that on processors") {
+  const auto run = [](std::uint32_t ranks, std::uint64_t wall, std::uint64_t processor, bool lacking) {
     auto sample = std::make_unique<SampleExperiment>(std::vector<std::string>{"REALTIME", "idleness", "CPU"});
     const std::uint32_t role = sample->add_role("main");
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       sample->add_location(static_cast<std::int32_t>(rank), 0, role);
     sample->build().run.ranks = ranks;
+    if (lacking)
+      sample->build().machine.suspects.push_back(
+          {.kind = database::MachineKind::oversubscribed, .processors = 2, .locations = {0}});
     const ContextId program = sample->add(0, {ContextKind::root, "<program root>", "", 0, ""});
     const ContextId main =
         sample->add(program, {ContextKind::procedure, "main", "/src/app.c", 3, "/opt/app"});
@@ -381,11 +384,18 @@ TEST_CASE("Work is processor time outside of waits where that was measured: shar
     sample->finish();
     return sample;
   };
-  const auto few = run(2, 8, 8);
-  const auto many = run(4, 8, 4);  // the same work in all, but two ranks per processor
-  const LikelyScaling likely = likely_scaling(Figures(*few), Figures(*many));
-  CHECK(likely.scaling == Scaling::strong);
-  CHECK(likely.work_ratio == 1);
+  const auto few = run(2, 8, 8, false);
+  const auto many = run(4, 8, 4, true);  // the same work in all, but two ranks per processor
+  const LikelyScaling shared = likely_scaling(Figures(*few), Figures(*many));
+  CHECK(shared.scaling == Scaling::strong);
+  CHECK(shared.work_ratio == 1);
+  CHECK(shared.of_processors);
+
+  const auto more = run(4, 8, 2, false);  // the same work on each, and little of it on processors
+  const LikelyScaling grown = likely_scaling(Figures(*few), Figures(*more));
+  CHECK(grown.scaling == Scaling::weak);
+  CHECK(grown.work_ratio == 2);
+  CHECK_FALSE(grown.of_processors);
 }
 
 TEST_CASE("Runs whose work grew with the ranks are taken for weak scaling, and means show the same loss") {

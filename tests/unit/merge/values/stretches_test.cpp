@@ -178,6 +178,21 @@ TEST_CASE("where stamps and samples contradict each other, the samples stand") {
   CHECK(calibration.gaps().empty());
 }
 
+TEST_CASE("the last gap of a killed process has the time that stamps lack") {
+  Fixture f;
+  const auto a = f.leaf(1), work = f.leaf(2), inside = f.leaf(3, f.call(1));
+  f.sample(inside, kIn, 100, true);
+  f.sample(work, after(a), 1600);
+  f.thread.cells[f.thread.cell[work]].weight_sq += 400 * 399;  // one stands for 400: the process was stopped
+  f.length(EpochKind::waiting_call, a, 101 * kPeriod);
+  f.length(EpochKind::gap, a, 150 * kPeriod, a);
+  const bool open = GENERATE(false, true);
+  Calibration calibration;
+  calibration.calibrate(f.thread, kPeriod, open);
+  CHECK(f.of(calibration, work).time_ns == (open ? 1599 : 150) * kPeriod);
+  CHECK(f.of(calibration, inside).time_ns == 101 * kPeriod);
+}
+
 TEST_CASE("without stamps, and for samples outside of stretches, nothing changes") {
   Fixture f;
   const auto a = f.leaf(1), work = f.leaf(2);

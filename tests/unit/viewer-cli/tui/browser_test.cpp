@@ -76,7 +76,7 @@ TEST_CASE("Findings name what they found and lead there") {
       "l");
   CHECK(contains(driven.screen(), "ranks 3, 7, most on 3 (21.5 s); 1.50 s of it indirectly"));
   driven.type("l");
-  CHECK(contains(driven.screen(), "70.0 %"));
+  CHECK(contains(driven.screen(), "14.0 s  70 %"));
   driven.type("ll");
   CHECK(contains(driven.screen(), "rank 5, iteration 11"));
   driven.type("j\n");
