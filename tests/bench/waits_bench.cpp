@@ -465,9 +465,10 @@ double find_variations(const ProcedureSums& sums, const Vary& vary, TimeMap& map
   return seconds;
 }
 
-void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
+/// This rank's share, as a merge partitions traces: neighbours, and as much to each.
+std::vector<std::unique_ptr<ProcessTrace>> own_traces(const culprit::exchange::Communicator& analysis,
+                                                      const Case& run) {
   std::vector<std::unique_ptr<ProcessTrace>> own;
-  // As a merge deals them out: neighbours, and as much to each.
   std::uint64_t all = 0, before = 0;
   for (std::int32_t rank = 0; rank < run.ranks; ++rank) all += run.weight(rank);
   for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
@@ -477,6 +478,11 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
         static_cast<std::uint64_t>(analysis.rank()))
       own.push_back(run.trace(rank));
   }
+  return own;
+}
+
+void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals& totals, std::mutex& mutex) {
+  const std::vector<std::unique_ptr<ProcessTrace>> own = own_traces(analysis, run);
   analysis.barrier();
   Laps laps;
   const RankMap rank_map(analysis, own);

@@ -139,6 +139,37 @@ inline auto tie(const measurement::Cell& c) {
 
 using validity::invalid;
 
+inline std::string difference(const measurement::ThreadProfile& s, const measurement::ThreadProfile& t) {
+  if (s.ordinal != t.ordinal || s.tid != t.tid || s.start_routine != t.start_routine ||
+      s.start_ns != t.start_ns || s.end_ns != t.end_ns || s.lives != t.lives || s.lived_ns != t.lived_ns) {
+    return "thread";
+  }
+  if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.full,
+                 s.quality.handler_ns, s.quality.bridged, s.quality.halvings, s.quality.most_halvings) !=
+      std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.full,
+                 t.quality.handler_ns, t.quality.bridged, t.quality.halvings, t.quality.most_halvings)) {
+    return "quality";
+  }
+  if (s.schedule != t.schedule) return "schedule";
+  if (s.units != t.units) return "units";
+  if (s.epochs != t.epochs) return "epochs";
+  if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
+      s.events.size() != t.events.size()) {
+    return "tree size";
+  }
+  for (std::size_t n = 0; n < s.nodes.size(); ++n) {
+    if (s.nodes[n].frame != t.nodes[n].frame || s.nodes[n].parent != t.nodes[n].parent) return "node";
+  }
+  for (std::size_t c = 0; c < s.cells.size(); ++c) {
+    if (tie(s.cells[c]) != tie(t.cells[c])) return "cell";
+  }
+  for (std::size_t e = 0; e < s.events.size(); ++e) {
+    if (s.events[e].value != t.events[e].value || s.events[e].samples != t.events[e].samples)
+      return "event value";
+  }
+  return {};
+}
+
 /// Whether two measurements hold the same, apart from being sealed.
 inline std::string difference(const measurement::Measurement& a, const measurement::Measurement& b) {
   const auto& p = a.process;
@@ -171,35 +202,7 @@ inline std::string difference(const measurement::Measurement& a, const measureme
   }
   if (a.threads.size() != b.threads.size()) return "threads";
   for (std::size_t i = 0; i < a.threads.size(); ++i) {
-    const auto& s = a.threads[i];
-    const auto& t = b.threads[i];
-    if (s.ordinal != t.ordinal || s.tid != t.tid || s.start_routine != t.start_routine ||
-        s.start_ns != t.start_ns || s.end_ns != t.end_ns || s.lives != t.lives || s.lived_ns != t.lived_ns) {
-      return "thread";
-    }
-    if (std::tuple(s.quality.samples, s.quality.partial, s.quality.partial_ns, s.quality.full,
-                   s.quality.handler_ns, s.quality.bridged, s.quality.halvings, s.quality.most_halvings) !=
-        std::tuple(t.quality.samples, t.quality.partial, t.quality.partial_ns, t.quality.full,
-                   t.quality.handler_ns, t.quality.bridged, t.quality.halvings, t.quality.most_halvings)) {
-      return "quality";
-    }
-    if (s.schedule != t.schedule) return "schedule";
-    if (s.units != t.units) return "units";
-    if (s.epochs != t.epochs) return "epochs";
-    if (s.nodes.size() != t.nodes.size() || s.cell != t.cell || s.cells.size() != t.cells.size() ||
-        s.events.size() != t.events.size()) {
-      return "tree size";
-    }
-    for (std::size_t n = 0; n < s.nodes.size(); ++n) {
-      if (s.nodes[n].frame != t.nodes[n].frame || s.nodes[n].parent != t.nodes[n].parent) return "node";
-    }
-    for (std::size_t c = 0; c < s.cells.size(); ++c) {
-      if (tie(s.cells[c]) != tie(t.cells[c])) return "cell";
-    }
-    for (std::size_t e = 0; e < s.events.size(); ++e) {
-      if (s.events[e].value != t.events[e].value || s.events[e].samples != t.events[e].samples)
-        return "event value";
-    }
+    if (std::string found = difference(a.threads[i], b.threads[i]); !found.empty()) return found;
   }
   return {};
 }
