@@ -18,7 +18,7 @@ using database::ContextId;
 
 constexpr std::size_t kPlacesListed = 50;  // nobody reads on, and who waits costs a look at each thread
 
-std::uint64_t ns_of(double seconds) {
+std::uint64_t to_ns(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * kNsPerSecond));
 }
 
@@ -51,8 +51,8 @@ std::vector<List> thread_cause_lists(const database::Contents& experiment, const
   const auto add = [&](List list, double whole_s, const std::vector<ThreadCause>& found) {
     if (found.empty()) return;
     list.introduction += keep(duration(whole_s, options.unicode)) + ':';
-    list.whole_ns = ns_of(whole_s);
-    const auto caused_ns = [](const ThreadCause& cause) { return ns_of(cause.caused_s); };
+    list.whole_ns = to_ns(whole_s);
+    const auto caused_ns = [](const ThreadCause& cause) { return to_ns(cause.caused_s); };
     add_rows(list, found, options, caused_ns, [&](const ThreadCause& cause) {
       return ListRow{
           .ns = caused_ns(cause),
@@ -93,16 +93,16 @@ List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed
             .title = "BALANCED CODE",
             .amount = "waiting in it",
             .introduction = blamed.empty() ? "No waiting, hence no blame." : "",
-            .whole_ns = ns_of(idle_s),
+            .whole_ns = to_ns(idle_s),
             .apart = true};
   const Waiters waiting(figures);
-  const auto idle_ns = [](const Blamed& each) { return ns_of(each.idle_s); };
+  const auto idle_ns = [](const Blamed& each) { return to_ns(each.idle_s); };
   add_rows(list, blamed, options, idle_ns, [&](const Blamed& each) {
     const std::vector<std::uint32_t> waited = waiting.of(each);
     const std::string who = waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
     return ListRow{
         .ns = idle_ns(each),
-        .counted_ns = ns_of(each.counted_s),
+        .counted_ns = to_ns(each.counted_s),
         .name = scope_phrase(experiment, each.context, false, options.name_columns, options.unicode),
         .id = id_of(each.context),
         .text = "waited: " + who + role_suffix(experiment, each.role),
