@@ -15,6 +15,8 @@ namespace {
 constexpr double kLittle = 0.1;
 /// Least difference between the shares of ranks that wait and of ranks that are waited for.
 constexpr double kApart = 0.2;
+/// A single rank is said to wait where it does so for this part of its time.
+constexpr double kMostly = 0.5;
 /// Below this share, what waiting ranks do besides is not worth one either.
 constexpr double kRest = 0.05;
 /// As much time without a processor explains what is slow.
@@ -152,14 +154,17 @@ std::string diagnose(const Part& part) {
     least = std::min(least, share_of(*row, State::wait));
     most = std::max(most, share_of(*row, State::wait));
   }
-  if (most < kLittle || rows.size() == 1) return text + subject(rows) + " " + doing(part, rows);
+  const bool alone = rows.size() == 1;  // of those that are left, where others are gone
+  if (most < kLittle || (alone && most < kMostly)) return text + subject(rows) + " " + doing(part, rows);
   std::vector<const RankRow*> late, waiting;
   for (const RankRow* const row : rows)
     (share_of(*row, State::wait) < (least + most) / 2 ? late : waiting).push_back(row);
-  if (most - least < kApart || late.empty()) {
+  if (alone || most - least < kApart || late.empty()) {
     const double waited = mean(rows, State::wait);
-    return text + "all ranks wait, " + percent(waited) + " of their time, most of it" +
-           waiting_in(part, rows) + (waited > 1 - kRest ? "" : "; else they " + doing(part, rows));
+    return text + (gone.empty() && !alone ? "all ranks" : subject(rows)) + verb(rows, " waits, ", " wait, ") +
+           percent(waited) + " of " + verb(rows, "its", "their") + " time, most of it" +
+           waiting_in(part, rows) +
+           (waited > 1 - kRest ? "" : verb(rows, "; else it ", "; else they ") + doing(part, rows));
   }
   return text + subject(late) + " " + doing(part, late) + " while " + subject(waiting) +
          verb(waiting, " waits", " wait") + waiting_in(part, waiting) + " (" +

@@ -131,6 +131,13 @@ std::string introduce_causes(const database::Contents& experiment, std::uint64_t
   return text;
 }
 
+/// Whether waits in the call that is named may be most of what the row cost others directly.
+bool is_most(const RowGroup& group) {
+  constexpr double kMost = 2.0 / 3;
+  const auto direct_ns = static_cast<double>(group.ns - group.part_ns);
+  return static_cast<double>(group.whom.sum()) >= kMost * direct_ns;
+}
+
 }  // namespace
 
 List causes_list(const database::Contents& experiment, const ListOptions& options) {
@@ -177,7 +184,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     if (!group.whom.empty() && group.other != database::kNone) {
       text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
               keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode)) +
-              part_of_waits_phrase(group, options);
+              part_of_waits_phrase(group, options) + (is_most(group) ? "" : ", and others elsewhere");
     }
     if (key.between) text += "; code undetermined";
     if (confidence.is_likely(group.ns, key.between)) {

@@ -139,7 +139,8 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   const bool again = explained == 0 && !said_why_none_.insert(blamed.role).second;
   if (again && experiment_.roles[blamed.role].threads == 1) return;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
-                 : unexplained_phrase(of_.figures, blamed.role, explained == 0 ? "" : out_.time(left)),
+                 : unexplained_phrase(of_.figures, blamed.role, explained == 0 ? "" : out_.time(left),
+                                      explained / blamed.idle_s),
            2);
 }
 

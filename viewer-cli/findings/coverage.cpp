@@ -22,29 +22,32 @@ bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
   return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
 }
 
-/// Whether time lines show that most of a role's idleness is for ranks that were late.
-bool mostly_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
+/// The share of a role's idleness that time lines show to be for ranks that were late.
+double share_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
-  if (!idleness) return true;
+  const double idle_ns = idleness ? static_cast<double>(figures.context(role, *idleness, 0, true).sum) : 0;
+  if (idle_ns <= 0) return 1;
   double late_ns = 0;
   for (const database::Wait& wait : experiment.waits()) {
     if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
       late_ns += static_cast<double>(wait.ns);
   }
-  return 2 * late_ns >= static_cast<double>(figures.context(role, *idleness, 0, true).sum);
+  return late_ns / idle_ns;
 }
 
-/// Why idleness is unexplained, behind what was found; where all that could have been was measured.
-std::string reason(const views::Figures& figures, std::uint32_t role) {
+/// Why idleness is unexplained, behind what was found, which is `explained` of it; where all that could have
+/// been was measured.
+std::string reason(const views::Figures& figures, std::uint32_t role, double explained) {
   const database::Contents& experiment = figures.experiment();
   if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
   if (first_ended(experiment))
     return "ranks may have waited for a rank that ended early, or the slow rank changes over time.";
-  if (experiment.trace().traced > 0)
-    return mostly_for_late_ranks(figures, role) ? "the slow rank changes over time; see `causes`."
-                                                : "most waiting is not for late ranks.";
-  return "the slow rank may change over time, which hpcrun-lite --trace shows.";
+  if (experiment.trace().traced == 0)
+    return "the slow rank may change over time, which hpcrun-lite --trace shows.";
+  const double left_for_late = share_for_late_ranks(figures, role) - explained;
+  if (2 * left_for_late >= 1 - explained) return "the slow rank changes over time; see `causes`.";
+  return explained > 0 ? "most of that is not for late ranks." : "most waiting is not for late ranks.";
 }
 
 }  // namespace
@@ -148,7 +151,8 @@ std::string none_slower_phrase(const database::Contents& experiment, std::uint32
          " is consistently slower here";
 }
 
-std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left) {
+std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left,
+                               double explained) {
   const database::Contents& experiment = figures.experiment();
   const std::string partly = partly_measured(experiment);
   const bool several = experiment.roles[role].threads > 1;
@@ -166,7 +170,7 @@ std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role
   const std::string found =
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
-  return found + ": " + reason(figures, role);
+  return found + ": " + reason(figures, role, explained);
 }
 
 std::string no_suspects_phrase(const database::Contents& experiment) {

@@ -53,7 +53,8 @@ std::string none_slower_phrase(const database::Contents& experiment, std::uint32
 
 /// One sentence on idleness of a role that no suspect explains. `left`: an amount, where others explain the
 /// rest; else empty.
-std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left);
+std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left,
+                               double explained);
 
 /// One sentence for where there are no suspects.
 std::string no_suspects_phrase(const database::Contents& experiment);

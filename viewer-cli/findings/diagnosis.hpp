@@ -36,6 +36,7 @@ std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::
 struct SuspectFacts {
   const database::Suspect* suspect = nullptr;
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
+  double work_s = 0;                ///< the culprits' mean work
   bool only_here = false;           ///< the other threads do no such work at all
   bool in_mpi = false;              ///< most of the excess is in MPI calls, not waiting
   bool moves_data = false;          ///< and they move much data for what they take: large transfers

@@ -42,9 +42,8 @@ class Measurement {
     if (time_ && !experiment_.contexts.empty()) {
       add_calls();
       add_suspects();
-      losses_.io_s += losses_.io_waited_s;
       add_varying_work();
-      losses_.messages_s = left_s_ + losses_.moving_s;
+      divide_the_rest();
       add_sleep();
     }
     return {.losses = losses_, .lasting = lasting_, .serial = serial_, .io = io_};
@@ -72,19 +71,29 @@ class Measurement {
   }
 
   void add_calls() {
-    double waiting_s = 0;
     for (const IdleIn& call : diagnosis_.where) {
-      // Waiting for files is in the time of input and output.
-      if (call.name.starts_with("MPI_File_")) continue;
-      (call.in_mpi ? waiting_s : losses_.threads_s) += call.seconds;
+      double& seconds = !call.in_mpi                         ? losses_.threads_s
+                        : call.name.starts_with("MPI_File_") ? waited_for_files_s_
+                                                             : waited_s_;
+      seconds += call.seconds;
     }
     const std::vector<ContextId> all_startup = views::mpi_start_up(experiment_);
     const std::vector<ContextId> startup =
         diagnosis_.without_startup ? std::vector<ContextId>() : all_startup;
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = main_threads_io_s();
-    left_s_ = std::max(0.0, waiting_s - sum_of(startup, idleness_));
+    waited_s_ = std::max(0.0, waited_s_ - sum_of(startup, idleness_));
+    left_s_ = waited_s_ + waited_for_files_s_;
     losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_));
+  }
+
+  /// Waiting in calls that read and write is in the time of input and output, but for what is explained by
+  /// who came late to them: what explains more than all other waiting.
+  void divide_the_rest() {
+    const double explained_s = waited_s_ + waited_for_files_s_ - left_s_;
+    const double of_files_s = std::clamp(explained_s - waited_s_, 0.0, waited_for_files_s_);
+    losses_.io_s = std::max(0.0, losses_.io_s - of_files_s) + losses_.io_waited_s;
+    losses_.messages_s = std::max(0.0, waited_s_ - explained_s) + losses_.moving_s;
   }
 
   /// Outside waits and start-up, what no thread had a processor for, nor was ready to run; as far as the
@@ -142,12 +151,22 @@ class Measurement {
     return in_mpi_s > kMostly * idleness.idle_s;
   }
 
+  /// Whether all others wait while one rank runs what only it does. Who does other work meanwhile waits for
+  /// less.
+  [[nodiscard]] bool is_serial(const SuspectFacts& facts) const {
+    constexpr double kWhile = 0.8;
+    const database::Suspect& suspect = *facts.suspect;
+    const double others = static_cast<double>(experiment_.roles[suspect.role].threads) - 1;
+    return suspect.locations.size() == 1 && facts.only_here &&
+           seconds_of(suspect.explains_ns) >= kWhile * others * facts.work_s;
+  }
+
   /// Reads per-thread values of those that are looked at closely, and of those that the words may name.
   void add_suspect(const database::Suspect& suspect, bool closely) {
     SuspectFacts facts;
     if (closely || !lasting_) facts = examine(figures_, suspect);
     const bool io = closely && reads_or_writes(facts);
-    const bool serial = closely && !io && suspect.locations.size() == 1 && facts.only_here;
+    const bool serial = closely && !io && is_serial(facts);
     std::optional<SuspectFacts>& first = io ? io_ : serial ? serial_ : lasting_;
     if (!first) first = facts;
     take(io       ? losses_.io_waited_s
@@ -195,7 +214,8 @@ class Measurement {
   std::optional<std::uint32_t> time_, idleness_, communication_, read_or_written_;
   Losses losses_;
   std::optional<SuspectFacts> lasting_, serial_, io_;
-  double left_s_ = 0;  ///< waiting in MPI that nothing explains so far
+  double waited_s_ = 0, waited_for_files_s_ = 0;  ///< in MPI, in calls of MPI-IO apart
+  double left_s_ = 0;                             ///< of both, what nothing explains so far
 };
 
 }  // namespace

@@ -171,6 +171,22 @@ TEST_CASE("of ranks that only wait nothing else is said") {
         "all ranks wait, 97 % of their time, most of it in MPI_Allreduce (main at solve.c:7)");
 }
 
+TEST_CASE("who waits for ranks that are gone waits, and is not all ranks") {
+  Job job(3);
+  job.spend(0, job.reduce(), 1000, 1000);
+  job.spend(1, job.reduce(), 1000, 1000);
+  job.labels[2].silent = true;
+  job.labels[2].silent_s = 12;
+  CHECK(job.part().diagnosis.ends_with(
+      "; ranks 0, 1 wait, 100 % of their time, most of it in MPI_Allreduce (main at solve.c:7)"));
+  Job pair(2);
+  pair.spend(0, pair.reduce(), 1000, 1000);
+  pair.labels[1].silent = true;
+  pair.labels[1].silent_s = 12;
+  CHECK(pair.part().diagnosis.ends_with(
+      "; rank 0 waits, 100 % of its time, most of it in MPI_Allreduce (main at solve.c:7)"));
+}
+
 TEST_CASE("the machine is named before the code") {
   Job job(2);
   job.spend(0, job.reduce(), 1000, 1000);

@@ -166,7 +166,7 @@ class StartPage {
     const bool again = std::exchange(said_that_delays_move_, true);
     if (again && experiment_.roles[blamed.role].threads == 1) return;
     page_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
-                    : unexplained_phrase(all, blamed.role, ""),
+                    : unexplained_phrase(all, blamed.role, "", 0),
               width_, 4, Tone::dim);
   }
 
