@@ -9,4 +9,7 @@ inline constexpr char kWhyNotSampled[] = " not sampled in every thread: ";
 /// Of a rank that exits without MPI_Finalize: stands between `rank 3` and the status.
 inline constexpr char kExitStatus[] = " ended with exit status ";
 
+/// Where a trace goes on after culprit_stop and culprit_start: begins the note.
+inline constexpr char kSamplingStopped[] = "sampling was stopped for a time";
+
 }  // namespace culprit::measurement

@@ -1,6 +1,7 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
 #include "text/call_path_text.hpp"
+#include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -77,6 +78,15 @@ Json critical_path_json(const database::Contents& experiment) {
 
 namespace {
 
+/// Whether threads that are no main ones call MPI: the path does not follow these where a main one awaits
+/// them.
+bool others_call_mpi(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.waits(), [&](const database::Wait& wait) {
+    return wait.exact && !metrics::is_of_threads(wait.pattern) &&
+           experiment.locations[wait.location].thread != 0;
+  });
+}
+
 /// How long it is, and what balancing its code could save.
 std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::uint64_t length = length_of(experiment);
@@ -97,10 +107,16 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   } else {
     gain = "It is all of the only rank's time.";
   }
+  const std::string cut = cut_time_lines_phrase(experiment);
+  const std::string doubt =
+      others_call_mpi(experiment)
+          ? " Threads that are no main ones call MPI here: where a main thread waits for such a "
+            "thread, the path may be on the wrong rank from there on."
+          : "";
   return "The critical path is " + time(length) +
          " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
-         share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain +
-         (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{});
+         share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +
+         (cut.empty() ? cut : ' ' + cut);
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
   const database::Contents& experiment = figures.experiment();
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
-  const std::string longest = experiment.trace().stopped > 0
+  const std::string longest = sampling_was_stopped(experiment) ? " (the longest rank, while it was sampled), "
+                              : experiment.trace().stopped > 0
                                   ? " (the longest rank; time lines end before the run), "
                               : experiment.trace().traced > 0
                                   ? " (the longest rank; the time lines of main threads hold no MPI_Init), "
@@ -408,7 +409,8 @@ Efficiency efficiency_of(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const database::TraceAnalyses& trace = experiment.trace();
   // Cut time lines are those of a part of the run; samples are of all of it.
-  if (trace.traced > 0 && trace.run_ns > 0 && trace.stopped == 0) return traced_efficiency(trace);
+  if (trace.traced > 0 && trace.run_ns > 0 && trace.stopped == 0 && !sampling_was_stopped(experiment))
+    return traced_efficiency(trace);
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
   UsefulTimes times;
   add_times(figures, 0, times);

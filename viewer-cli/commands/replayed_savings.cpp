@@ -3,11 +3,13 @@
 #include "commands/replayed_savings.hpp"
 
 #include "commands/what_if.hpp"
+#include "findings/coverage.hpp"
 #include "merge/what_if.hpp"
 #include "request/errors.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -47,23 +49,24 @@ merge::WhatIfQuestion balanced(const database::Contents& experiment, const Suspe
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> replayed_savings(const database::Contents& experiment,
-                                                          const std::string& named,
-                                                          std::span<const SuspectGroup> groups) {
+std::optional<std::vector<ReplayedSaving>> replayed_savings(const database::Contents& experiment,
+                                                            const std::string& named,
+                                                            std::span<const SuspectGroup> groups) {
   // Whoever lacks the traces of some ranks cannot know when the others would come.
   const bool whole = experiment.trace().traced > 0 && experiment.trace().traced == experiment.run.ranks &&
-                     experiment.trace().stopped == 0;
+                     experiment.trace().stopped == 0 && !sampling_was_stopped(experiment);
   if (!whole || groups.empty()) return std::nullopt;
   std::vector<merge::WhatIfQuestion> questions;
   for (const SuspectGroup& group : groups) questions.push_back(balanced(experiment, group));
   try {
     const merge::Options options = what_if_options(experiment, named);
     if (trace_bytes(options.measurement) > kQuick) return std::nullopt;
-    std::vector<std::int64_t> savings;
+    std::vector<ReplayedSaving> savings;
     for (const merge::WhatIfAnswer& answer : merge::what_if(options, experiment, questions)) {
       if (answer.contradictions > 0) return std::nullopt;
-      savings.push_back(static_cast<std::int64_t>(answer.run_ns) -
-                        static_cast<std::int64_t>(answer.predicted_ns));
+      savings.push_back(
+          {.ns = static_cast<std::int64_t>(answer.run_ns) - static_cast<std::int64_t>(answer.predicted_ns),
+           .placed_blindly = std::ranges::any_of(answer.codes, &merge::WhatIfAnswer::Code::placed_blindly)});
     }
     return savings;
   } catch (const std::runtime_error&) {
@@ -71,18 +74,23 @@ std::optional<std::vector<std::int64_t>> replayed_savings(const database::Conten
   }
 }
 
-bool is_only_limit(double by_sums_s, std::optional<double> replayed_s) {
-  return replayed_s && *replayed_s < kAlike * by_sums_s;
+bool is_only_limit(double by_sums_s, const std::optional<ReplayedSaving>& replayed) {
+  return replayed && !replayed->placed_blindly && replayed->seconds() < kAlike * by_sums_s;
 }
 
-std::string saving_phrase(double by_sums_s, std::optional<double> replayed_s, double run_s, bool unicode) {
+std::string saving_phrase(double by_sums_s, const std::optional<ReplayedSaving>& replayed, double run_s,
+                          bool unicode) {
   const double by_sums = by_sums_s / run_s;
-  if (is_only_limit(by_sums_s, replayed_s))
+  if (is_only_limit(by_sums_s, replayed))
     return "at most " + keep(round_percent(by_sums)) + " of the run time";
-  if (!replayed_s)
+  if (!replayed)
     return keep((by_sums >= 0.005 ? "about " : "") + round_percent(by_sums)) + " of the run time";
-  return keep(round_percent(*replayed_s / run_s)) + " of the run time (" +
-         keep(duration(*replayed_s, unicode)) + ", by a replay of the time lines)";
+  const double least_s = std::max(replayed->seconds(), 0.0);
+  const std::string share = keep(round_percent(least_s / run_s));
+  const std::string how = keep(duration(least_s, unicode)) + ", by a replay of the time lines)";
+  if (replayed->placed_blindly && least_s < by_sums_s)
+    return "between " + share + " (" + how + " and " + keep(round_percent(by_sums)) + " of the run time";
+  return share + " of the run time (" + how;
 }
 
 std::string lock_saving_sentence(double by_sums_s, double run_s) {

@@ -184,14 +184,15 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blame
   const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
   const bool several = here.size() > 1;
   const database::Suspect& first = *here.front().facts.suspect;
-  const std::optional<double> replayed = replayed_saving(here, role);
-  if (std::max({balanced, removed, replayed.value_or(0)}) < kNothing * run_s) {
+  const std::optional<ReplayedSaving> replayed = replayed_saving(here, role);
+  const double replayed_s = replayed ? replayed->seconds() : 0;
+  if (std::max({balanced, removed, replayed_s}) < kNothing * run_s) {
     out_.say("Mending " + std::string(several ? "them" : "it") + " would save under 1 % of the run time.", 2);
     return;
   }
   const double by_sums = balanced / run_s;
   if (waits_for_locks(experiment_, blamed)) return out_.say(lock_saving_sentence(balanced, run_s), 2);
-  const double share = replayed ? *replayed / run_s : by_sums;
+  const double share = replayed ? replayed_s / run_s : by_sums;
   std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
                      " would save " + saving_phrase(by_sums * run_s, replayed, run_s, out_.unicode());
   if (is_only_limit(by_sums * run_s, replayed)) return out_.say(text + '.', 2);
@@ -203,14 +204,15 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blame
   out_.say(text + '.', 2);
 }
 
-/// In seconds, where the time lines were replayed; remembers that they are asked for.
-std::optional<double> BlameParagraphs::replayed_saving(const std::vector<Listed>& here, std::uint32_t role) {
+/// Where the time lines were replayed; remembers that they are asked for.
+std::optional<ReplayedSaving> BlameParagraphs::replayed_saving(const std::vector<Listed>& here,
+                                                               std::uint32_t role) {
   if (!is_of_ranks(role)) return std::nullopt;
   SuspectGroup group;
   for (const Listed& each : here) group.push_back(each.facts.suspect);
   const auto found = of_.replayed.find(group);
   groups_.push_back(std::move(group));
-  return found == of_.replayed.end() ? std::nullopt : std::optional(static_cast<double>(found->second) / 1e9);
+  return found == of_.replayed.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Of the extra time: less is no figure to state.

@@ -133,12 +133,11 @@ Json verdict_json(const Verdict& verdict) {
 /// Of suspects that the report names together: ids as in `suspects`.
 Json replayed_json(const ReplayedSuspects& replayed) {
   Json rows = Json::array();
-  for (const auto& [group, saved_ns] : replayed) {
+  for (const auto& [group, saving] : replayed) {
     Json suspects = Json::array();
     for (const database::Suspect* const suspect : group)
       suspects.push_back('c' + std::to_string(suspect->suspect));
-    rows.push_back(
-        {{"suspect_ids", std::move(suspects)}, {"save_balanced_s", static_cast<double>(saved_ns) / 1e9}});
+    rows.push_back({{"suspect_ids", std::move(suspects)}, {"save_balanced_s", saving.seconds()}});
   }
   return rows;
 }

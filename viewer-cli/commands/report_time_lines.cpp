@@ -107,8 +107,10 @@ class TimeLines {
     constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
     const bool one = variation.outliers.size() == 1;
+    const bool far = 2 * first.sos_ns >= 3 * variation.median_ns;
     return " " + keep(counted(variation.outliers.size(), segment_name(experiment_, variation))) +
-           of_procedure(variation) + " took far longer than " + (one ? "its" : "their") + " median of " +
+           of_procedure(variation) + (far ? " took far longer than " : " took longer than ") +
+           (one ? "its" : "their") + " median of " +
            (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
                                                : out_.time(seconds_of(variation.median_ns))) +
            " outside MPI" + slow_ranks_phrase(variation) + ", " + (one ? "on " : "the longest on ") +

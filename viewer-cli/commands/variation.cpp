@@ -164,10 +164,11 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
                                segment_metric(experiment, variation, metric));
     return;
   }
+  const std::string cut = cut_time_lines_phrase(experiment);
   out << wrap(name_segments(experiment, variation) + "; the median takes " +
                   keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI." +
                   thread_waits_phrase(experiment.trace().time_map, screen.unicode) +
-                  (experiment.trace().stopped > 0 ? ' ' + cut_time_lines_phrase(experiment) : std::string{}),
+                  (cut.empty() ? cut : ' ' + cut),
               screen.width)
       << "\n\n";
   draw_segments(out, screen, experiment, variation,

@@ -3,6 +3,7 @@
 #include "commands/what_if.hpp"
 
 #include "commands/list.hpp"
+#include "findings/coverage.hpp"
 #include "merge/input/marker.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "print/text.hpp"
@@ -198,6 +199,9 @@ class Writer {
     if (trace.stopped > 0)
       paragraph(screen_.warning(keep(counted(trace.stopped, "time line")) +
                                 " of them ended before the process did: what came then is not replayed."));
+    if (sampling_was_stopped(experiment_))
+      paragraph(screen_.warning(
+          "Sampling was stopped for a time, which is replayed as part of the code before or after it."));
   }
 
   void code() {

@@ -188,11 +188,21 @@ std::string partial_figures_phrase(const database::Contents& experiment) {
   return partly.empty() ? partly : " But " + partly + ": these are not the figures of the whole run.";
 }
 
+bool sampling_was_stopped(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.run.notes, [](const std::string& note) {
+    return note.starts_with(measurement::kSamplingStopped);
+  });
+}
+
 std::string cut_time_lines_phrase(const database::Contents& experiment) {
-  const std::uint64_t cut = experiment.trace().stopped;
-  if (cut == 0) return {};
-  return keep(counted(cut, "time line")) + (cut == 1 ? " ends" : " end") +
-         " before the run (--trace-limit, a full disk, or damage): what came after is missing here.";
+  std::string text;
+  if (const std::uint64_t cut = experiment.trace().stopped; cut > 0)
+    text = keep(counted(cut, "time line")) + (cut == 1 ? " ends" : " end") +
+           " before the run (--trace-limit, a full disk, or damage): what came after is missing here.";
+  if (experiment.trace().traced > 0 && sampling_was_stopped(experiment))
+    text += std::string(text.empty() ? "" : " ") +
+            "Sampling was stopped for a time, which is given here to the code before or after it.";
+  return text;
 }
 
 std::string no_time_lines_phrase(const database::Contents& experiment) {

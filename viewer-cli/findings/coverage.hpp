@@ -63,7 +63,11 @@ std::string no_suspects_phrase(const database::Contents& experiment);
 /// missing in them. Empty where none are.
 std::string partial_figures_phrase(const database::Contents& experiment);
 
-/// A sentence for analyses of time lines of which some are cut; empty where all are whole.
+/// Whether culprit_stop, or MPI_Pcontrol, stopped sampling for a time while time lines were recorded.
+bool sampling_was_stopped(const database::Contents& experiment);
+
+/// Sentences for analyses of time lines of which some are cut, or hold a stop of sampling; empty where all
+/// are whole.
 std::string cut_time_lines_phrase(const database::Contents& experiment);
 
 /// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.

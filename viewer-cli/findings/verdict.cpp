@@ -129,16 +129,17 @@ class VerdictWords {
   /// Waiting, and what MPI calls work themselves.
   [[nodiscard]] std::string messages() const {
     const double moving_s = losses_.moving_s, waiting_s = losses_.messages_s - moving_s;
-    const std::string even = " and none is consistently slower than the others";
+    const bool uneven = losses_.serial_s + losses_.lasting_s >= kNotableWaiting * losses_.total_s;
+    const std::string even = uneven ? "" : ", and none is consistently slower than the others";
     if (moving_s > waiting_s)
       return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
              " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
-             "; in " + share(waiting_s) + " ranks wait," + even + other_waiting(waiting_s) + '.';
+             "; in " + share(waiting_s) + " ranks wait" + even + other_waiting(waiting_s) + '.';
     std::string detail = diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name);
     if (moving_s >= kNotableWaiting * losses_.total_s)
       detail += ", MPI calls work in another " + share(moving_s);
-    return "Communication: ranks wait " + share(waiting_s) + " of the time" + detail +
-           (detail.empty() ? "" : ",") + even + other_waiting(waiting_s) + '.';
+    return "Communication: ranks wait " + share(waiting_s) + " of the time" + detail + even +
+           other_waiting(waiting_s) + '.';
   }
 
   [[nodiscard]] std::string starved() const {

@@ -4,6 +4,7 @@
 // sampling is stopped is measured and counts for nothing.
 #include "runtime/sampling/start_stop.hpp"
 
+#include "measurement/runtime_notes.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -11,6 +12,7 @@
 #include "runtime/state/process.hpp"
 #include "runtime/system/backoff.hpp"
 #include "runtime/system/clock.hpp"
+#include "runtime/system/text.hpp"
 
 #include <csignal>
 #include <ctime>
@@ -68,6 +70,17 @@ void mark_in_file() {
                    control.stopped_since.load(std::memory_order_relaxed));
 }
 
+/// Of what passed in a stop, time lines know the length and not the code.
+void note_stop_amid_time_lines() {
+  static bool noted = false;
+  if (noted || !process.traced || !trace_file.recorded()) return;
+  noted = true;
+  Text<160> line;
+  line.add(measurement::kSamplingStopped)
+      .add(": time lines give what passed meanwhile to the code around it");
+  file.note(line.c_str());
+}
+
 }  // namespace
 
 void delay_sampling(std::uint64_t start_ns) {
@@ -87,6 +100,7 @@ void start_sampling() {
   control.stopped_since.store(0, std::memory_order_seq_cst);
   control.changes.fetch_add(1, std::memory_order_acq_rel);
   mark_in_file();
+  note_stop_amid_time_lines();
   update_tracing();
   for_each_thread(resume_thread);
 }

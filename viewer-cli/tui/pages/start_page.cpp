@@ -175,10 +175,10 @@ class StartPage {
     const double run_s = diagnosis_.elapsed_s;
     double by_sums = 0;
     for (const database::Suspect* const each : listed) by_sums += seconds_of(each->save_balanced_ns);
-    std::optional<double> replayed;
+    std::optional<ReplayedSaving> replayed;
     if (const auto found = findings_.replayed.find(listed); found != findings_.replayed.end())
-      replayed = static_cast<double>(found->second) / 1e9;
-    if (run_s <= 0 || std::max(by_sums, replayed.value_or(0)) <= 0) return;
+      replayed = found->second;
+    if (run_s <= 0 || std::max(by_sums, replayed ? replayed->seconds() : 0) <= 0) return;
     if (waits_for_locks(experiment_, blamed)) {
       page_.say(lock_saving_sentence(by_sums, run_s), width_, 4, Tone::dim);
       return;

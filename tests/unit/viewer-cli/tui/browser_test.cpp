@@ -197,7 +197,7 @@ TEST_CASE("The start page has the saving of a replay, as the report has it") {
     return text;
   };
   CHECK(contains(text_of(), "it would save about 15 % of the run time."));
-  findings.replayed[group] = 4'000'000'000;
+  findings.replayed[group] = {.ns = 4'000'000'000};
   CHECK(contains(text_of(), "(4.00 s, by a replay of the time lines)."));
 }
 
