@@ -47,6 +47,12 @@ void print_remarks(const database::Quality& quality) {
   }
 }
 
+/// Of a run whose programs were deleted or built anew.
+void print_unread_modules(const std::vector<std::string>& modules) {
+  const std::size_t listed = std::min(modules.size(), kProblemsListed);
+  for (std::size_t i = 0; i < listed; ++i) say(modules[i]);
+}
+
 void print_vain_rules(const std::vector<std::string>& rules, bool all) {
   const std::size_t listed = all ? rules.size() : std::min(rules.size(), kProblemsListed);
   for (std::size_t i = 0; i < listed; ++i) print::announce("idle rules: " + rules[i]);
@@ -73,6 +79,7 @@ void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int r
         ": not everybody may read it, because not everybody may read what it was made from (chmod "
         "shares it; --no-source leaves sources out)");
   }
+  print_unread_modules(outcome.unread_modules);
   print_vain_rules(outcome.vain_rules, line.verbose);
   if (!outcome.some_ranks.empty())
     print::announce("only " + outcome.some_ranks +

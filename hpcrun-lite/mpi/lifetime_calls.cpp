@@ -1,6 +1,6 @@
 // MPI's beginning and end (docs/algorithms.md 5.1). MPI_Init is set-up work, not waiting. MPI_Finalize waits
-// for the last rank first, in a reduction of our own that is marked as waiting; what it then does is work. And
-// MPI_Pcontrol, MPI's own way to make a profiler stop (level 0) and go on (level 1 or 2).
+// for the last rank first, in a reduction of our own that is marked as waiting; what it then does is work.
+// And MPI_Pcontrol, MPI's own way to make a profiler stop (level 0) and go on (level 1 or 2).
 #include "machine/machine.hpp"
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"

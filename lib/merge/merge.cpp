@@ -137,6 +137,7 @@ Outcome judge(const Survey& survey, const Options& options, const database::Expe
                   .quality = experiment.quality,
                   .problems = survey.problems,
                   .vain_rules = {},
+                  .unread_modules = {},
                   .some_ranks = describe_ranks(survey.processes)};
   std::uint64_t total_ns = 0;
   for (const database::Summary& summary : experiment.context_summaries) {
@@ -302,6 +303,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   for (const std::string& line : gather_lines(comm, traced.problems)) problems.push_back(line);
   Outcome outcome = conclude(comm, found, options, experiment, problems, private_for_inputs);
   outcome.vain_rules = std::move(vain_rules);
+  if (root) outcome.unread_modules = unread_modules(experiment);
   writing.step();
   return outcome;
 }

@@ -1,6 +1,7 @@
 """Files are what they say they are: of this process, of this run, whole. Whatever is not is left out and named."""
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -55,16 +56,31 @@ class Identity(Measured):
             text = " ".join(harness.run([harness.VIEWER, self.database, command]).stdout.split())
             self.assertIn("the time lines of 2 of 3 ranks are missing", text)
 
-    def test_a_database_from_before_the_end_of_the_run_says_so(self):
-        directory = self.here / "run"
-        program = subprocess.Popen([harness.HPCRUN, "-q", "-o", directory, harness.PROGRAMS / "spin", "6"], env=harness.ENVIRONMENT,
+    def merged_while_it_runs(self, directory, seconds):
+        program = subprocess.Popen([harness.HPCRUN, "-q", "-o", directory, harness.PROGRAMS / "spin", seconds], env=harness.ENVIRONMENT,
                                    stdout=subprocess.DEVNULL)
         until = time.monotonic() + 60
         while not self.files(directory) and time.monotonic() < until:
             time.sleep(0.1)
         time.sleep(1.5)
         harness.run([harness.VIEWER, directory, "report"], expect=3)
-        self.assertEqual(program.wait(), 0)
+        return program
+
+    def test_a_database_from_before_the_death_of_the_run_says_so(self):
+        """Whose file has no other time, perhaps: pages that are mapped do not change it."""
+        directory = self.here / "run"
+        program = self.merged_while_it_runs(directory, "60")
+        time.sleep(2)
+        program.kill()
+        program.wait()
+        for file in self.files(directory):
+            os.utime(file, (0, 0))
+        done = harness.run([harness.VIEWER, directory, "report"], expect=3)
+        self.assert_one_line(done.stderr, "run.db: was merged before the run in", "had ended", "prof-mpi --force")
+
+    def test_a_database_from_before_the_end_of_the_run_says_so(self):
+        directory = self.here / "run"
+        self.assertEqual(self.merged_while_it_runs(directory, "6").wait(), 0)
         done = harness.run([harness.VIEWER, directory, "report"], expect=3)
         self.assert_one_line(done.stderr, "run.db: was merged before the run in", "had ended", "prof-mpi --force")
         self.merge(directory, "--force")

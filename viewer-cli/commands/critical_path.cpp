@@ -1,7 +1,7 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
-#include "text/call_path_text.hpp"
 #include "metrics/wait_pattern.hpp"
+#include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -78,8 +78,7 @@ Json critical_path_json(const database::Contents& experiment) {
 
 namespace {
 
-/// Whether threads that are no main ones call MPI: the path does not follow these where a main one awaits
-/// them.
+/// Whether other threads than main ones call MPI: where a main one waits for them, the path does not follow.
 bool others_call_mpi(const database::Contents& experiment) {
   return std::ranges::any_of(experiment.waits(), [&](const database::Wait& wait) {
     return wait.exact && !metrics::is_of_threads(wait.pattern) &&
@@ -110,8 +109,8 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::string cut = cut_time_lines_phrase(experiment);
   const std::string doubt =
       others_call_mpi(experiment)
-          ? " Threads that are no main ones call MPI here: where a main thread waits for such a "
-            "thread, the path may be on the wrong rank from there on."
+          ? " Other threads than main ones call MPI, too: where a main thread waits for one of them, "
+            "the path may go on along the wrong rank."
           : "";
   return "The critical path is " + time(length) +
          " long, from the end of MPI_Init to the last call of MPI_Finalize; " +

@@ -491,4 +491,18 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
   return problems;
 }
 
+std::vector<std::string> unread_modules(const database::Experiment& experiment) {
+  constexpr std::uint64_t kHundred = 100;
+  std::vector<std::string> lines;
+  for (const database::ModuleInfo& module : experiment.modules) {
+    if (module.samples * kHundred < experiment.quality.samples) continue;
+    for (const std::string& note : module.notes) {
+      if (!note.starts_with("cannot be read") && !note.starts_with("changed since")) continue;
+      lines.push_back(module.path + ": " + note +
+                      ": its code has no names (put back the file that was measured, and merge again)");
+    }
+  }
+  return lines;
+}
+
 }  // namespace culprit::merge

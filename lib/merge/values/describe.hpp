@@ -49,4 +49,8 @@ database::Quality judge_quality(const Survey& survey, const Attribution& attribu
 std::vector<std::string> list_problems(const ProcessTable& processes, const database::Quality& quality,
                                        std::uint64_t total_ns, const std::string& directory);
 
+/// Modules with a hundredth of the samples or more whose code has no names, as their files are gone or
+/// others: "file: why (what to do)".
+std::vector<std::string> unread_modules(const database::Experiment& experiment);
+
 }  // namespace culprit::merge
