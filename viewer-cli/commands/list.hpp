@@ -180,6 +180,7 @@ std::uint64_t waiting_ns(const database::Contents& experiment);
 /// What one thread waited at one call path, by one pattern: a row of `waits --by-rank`.
 struct ThreadWait {
   std::uint64_t ns = 0, count = 0;
+  bool longest = true;  ///< no wait that is only approximated is longer
   std::uint32_t location = 0;
   database::ContextId context = 0;
   std::string whom = {};  ///< `rank 2`, or `ranks 0-3, most for 2 (1.3 s)`

@@ -43,9 +43,10 @@ class TimeLines {
                            out_.time(seconds_of(wait->ns)) + " for " + wait->whom,
                        PlaceKind::waits) +
              (several ? ", in " : " in ") + out_.scope(wait->context, false, out_.width() / 3) +
-             (wait->count > 1
-                  ? " (" + keep(counted(wait->count, "wait") + " together)") + ", longer than any other."
-                  : ", the longest of all waits.");
+             (wait->count > 1 ? " (" + keep(counted(wait->count, "wait") + " together)") : "") +
+             (!wait->longest    ? "."
+              : wait->count > 1 ? ", longer than any other."
+                                : ", the longest of all waits.");
     }
     if (waited() || experiment_.run.world_size < 2) return "";
     std::string text = no_waits_phrase(experiment_);

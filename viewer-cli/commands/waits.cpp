@@ -61,7 +61,8 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
     notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of waiting in one-sided calls is none of these kinds, as far as a profile shows.");
+                    " of waiting in one-sided calls is none of these kinds" +
+                    (experiment.trace().traced > 0 ? "." : ", as far as a profile shows."));
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
@@ -186,8 +187,12 @@ std::optional<ThreadWait> longest_wait(const database::Contents& experiment, boo
   }
   for (const auto& [key, group] : groups.take()) {
     if (group.whom.empty()) continue;
+    const bool longest = std::ranges::none_of(experiment.waits(), [ns = group.ns](const Wait& wait) {
+      return !wait.exact && metrics::is_whole_wait(wait.pattern) && wait.ns > ns;
+    });
     return ThreadWait{.ns = group.ns,
                       .count = counts[key],
+                      .longest = longest,
                       .location = key.location,
                       .context = group.context,
                       .whom = whom_phrase(experiment, group.whom, unicode)};
