@@ -29,7 +29,7 @@ make_archive() {
   source=$(mktemp -d)
   trap 'rm -rf "$source"' EXIT
   tar -xzf "$out/culprit-$version.tar.gz" -C "$source"
-  unshare -rn sh -ec "cd '$source/culprit-$version' && cmake -G Ninja -S . -B build -DCULPRIT_TESTS=OFF >/dev/null &&
+  unshare -rn sh -ec "cd '$source/culprit-$version' && cmake -G Ninja -S . -B build -DCULPRIT_TESTS=OFF -DCULPRIT_UNITY=ON >/dev/null &&
                       cmake --build build -- --quiet" || fail "culprit-$version.tar.gz: does not build without a network"
   say "culprit-$version.tar.gz: builds without a network"
 }
