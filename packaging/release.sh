@@ -57,7 +57,7 @@ use_in_clean_root() {
   cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
   unshare -m sh -ec "mount --bind /proc '$root/proc' && mount --bind /dev '$root/dev' && exec chroot '$root' /bin/bash /root/smoke.sh" ||
     fail "clean root: $VERSION_CODENAME: the packages do not work"
-  say "clean root: $VERSION_CODENAME: installed without build tools, measured LAMMPS, merged under mpirun, and reported"
+  say "clean root: $VERSION_CODENAME: installed without build tools, measured LAMMPS, merged under both MPIs, and reported"
 }
 
 # Without Docker's registry: its image of Debian is what Debian's packages are.

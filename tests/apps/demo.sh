@@ -41,4 +41,4 @@ show "${launcher[@]}" hpcrun-lite -o melt.run lmp -in "$here/melt.in" -log none 
 show mpirun.openmpi -n 2 prof-mpi melt.run
 show viewer-cli melt.run.db report
 
-say "Everything is in ${work/#"$PWD/"/}; look around with: PATH=$work/prefix/bin:\$PATH viewer-cli $work/melt.run.db view flat"
+say "Everything is in ${work/#"$PWD/"/}; look around with: ${1:+PATH=$work/prefix/bin:\$PATH }viewer-cli $work/melt.run.db view flat"
