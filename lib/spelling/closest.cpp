@@ -1,7 +1,7 @@
-// Finds the known word that was most likely meant: the nearest one by the optimal string alignment distance
-// (the four errors of Damerau, CACM 1964: one letter more, less or other, or two neighbours exchanged), if at
-// most a third of its letters differ; else the only one that begins like it. Cost: the product of both
-// lengths for each known word.
+// Finds the known word that was most likely meant: the nearest one by the optimal string alignment distance,
+// where at most a third of its letters differ; else the only one that begins like it. The distance counts the
+// errors of Damerau (CACM 1964): a letter inserted, deleted or replaced, and two neighbours exchanged. Cost:
+// the product of both lengths for each known word.
 #include "spelling/closest.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "findings/quality.hpp"
 
+#include "database/unread_module.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "measurement/runtime_notes.hpp"
@@ -36,25 +37,17 @@ std::string count_and_share(std::uint64_t part, std::uint64_t whole, const std::
          keep(" (" + percent(share(part, whole)) + ')');
 }
 
-/// Why nothing was read from a module when its structure was sought (lib/structure says it so); empty where
-/// something was.
-std::string why_unread(const database::ModuleInfo& module) {
-  for (const std::string& note : module.notes)
-    if (note.starts_with("cannot be read") || note.starts_with("changed since")) return note;
-  return {};
-}
-
 /// The modules whose code has no names because their files were gone or others when the run was merged, those
 /// with the most samples first.
 std::string unread_modules(const database::Contents& experiment) {
   constexpr std::size_t kListed = 3;
   std::vector<const database::ModuleInfo*> unread;
   for (const database::ModuleInfo& module : experiment.modules)
-    if (!why_unread(module).empty()) unread.push_back(&module);
+    if (!database::why_unread(module).empty()) unread.push_back(&module);
   std::ranges::stable_sort(unread, std::ranges::greater(), &database::ModuleInfo::samples);
   std::string text;
   for (std::size_t i = 0; i < std::min(unread.size(), kListed); ++i)
-    text += (i == 0 ? "" : ", ") + unread[i]->path + " (" + why_unread(*unread[i]) + ")";
+    text += (i == 0 ? "" : ", ") + unread[i]->path + " (" + database::why_unread(*unread[i]) + ")";
   if (unread.size() > kListed) text += ", " + counted(unread.size() - kListed, "more module");
   return text;
 }

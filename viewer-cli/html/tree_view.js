@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** A name of this many letters, if it can be: its qualifiers go first, since what distinguishes it is at its end. */
+/** Shortens a name to `letters`, as far as leaving out its outer qualifiers does: names differ at their ends. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);

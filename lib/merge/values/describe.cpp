@@ -5,6 +5,7 @@
 // summaries, on rank 0.
 #include "merge/values/describe.hpp"
 
+#include "database/unread_module.hpp"
 #include "measurement/limits.hpp"
 #include "merge/values/shape.hpp"
 #include "merge/values/trace_values.hpp"
@@ -496,11 +497,10 @@ std::vector<std::string> unread_modules(const database::Experiment& experiment) 
   std::vector<std::string> lines;
   for (const database::ModuleInfo& module : experiment.modules) {
     if (module.samples * kHundred < experiment.quality.samples) continue;
-    for (const std::string& note : module.notes) {
-      if (!note.starts_with("cannot be read") && !note.starts_with("changed since")) continue;
-      lines.push_back(module.path + ": " + note +
-                      ": its code has no names (put back the file that was measured, and merge again)");
-    }
+    const std::string why = database::why_unread(module);
+    if (why.empty()) continue;
+    lines.push_back(module.path + ": " + why +
+                    ": its code has no names (put back the file that was measured, and merge again)");
   }
   return lines;
 }
