@@ -78,7 +78,7 @@ Json critical_path_json(const database::Contents& experiment) {
 
 namespace {
 
-/// Whether other threads than main ones call MPI: where a main one waits for them, the path does not follow.
+/// Whether other threads than main ones call MPI: whom a main one waits for is concluded, then.
 bool others_call_mpi(const database::Contents& experiment) {
   return std::ranges::any_of(experiment.waits(), [&](const database::Wait& wait) {
     return wait.exact && !metrics::is_of_threads(wait.pattern) &&
@@ -109,8 +109,8 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::string cut = cut_time_lines_phrase(experiment);
   const std::string doubt =
       others_call_mpi(experiment)
-          ? " Other threads than main ones call MPI, too: where a main thread waits for one of them, "
-            "the path may go on along the wrong rank."
+          ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
+            "with the one that left MPI last, which need not be the one that was waited for."
           : "";
   return "The critical path is " + time(length) +
          " long, from the end of MPI_Init to the last call of MPI_Finalize; " +

@@ -47,6 +47,8 @@ class ThreadWaits {
   /// thread come in their order.
   [[nodiscard]] std::span<const Part> charged(std::size_t thread, const measurement::trace::Record& sample,
                                               std::uint64_t whole_ns);
+  /// Which kind of wait for other threads of the process the sample is in, if any.
+  [[nodiscard]] measurement::WaitKind waits_for_threads(const measurement::trace::Record& sample) const;
 
  private:
   struct Work {
@@ -82,7 +84,6 @@ class ThreadWaits {
                                             std::uint64_t ns);
   void take_candidate(const Other& other, database::ContextId waiting, bool of_team, const When& when);
   [[nodiscard]] bool is_idle(const measurement::trace::Record& sample, database::ContextId context) const;
-  [[nodiscard]] measurement::WaitKind waits_for_threads(const measurement::trace::Record& sample) const;
   [[nodiscard]] bool works(const measurement::trace::Record& sample, database::ContextId context) const;
 
   const measurement::trace::ProcessTrace& trace_;

@@ -108,6 +108,7 @@ class TracedProcess final : public waits::ProcessTrace {
   void divide(std::size_t thread, const trace::Record& sample) {
     const auto parts = thread_waits_->charged(thread, sample, left_ns_[thread]);
     divided_[thread].sample = sample;
+    divided_[thread].sample.wait = static_cast<std::uint8_t>(thread_waits_->waits_for_threads(sample));
     divided_[thread].parts.assign(parts.rbegin(), parts.rend());
   }
 

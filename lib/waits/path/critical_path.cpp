@@ -10,6 +10,7 @@
 
 #include "exchange/message_exchange.hpp"
 #include "waits/path/path_jumps.hpp"
+#include "waits/path/thread_changes.hpp"
 
 #include <algorithm>
 #include <map>
@@ -21,13 +22,8 @@ namespace culprit::waits {
 
 namespace {
 
-/// Where the walk is: on this time line, before `call`, at this time; and all that came before.
-struct Position {
-  EventId call;
-  std::uint64_t ns = 0;
-  bool at_exit = false;  ///< the call itself lies before, too
-  bool ended = false;
-};
+using Position = PathPosition;
+
 /// Where the walk has come, and the call on the time line it comes from at which it left that.
 struct PathStep {
   Position at;
@@ -39,7 +35,8 @@ class Walk {
   Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched)
       : analysis_(analysis),
         rank_map_(rank_map),
-        jumps_(analysis, rank_map, matched),
+        threads_(analysis, rank_map, matched.store),
+        jumps_(analysis, rank_map, matched, threads_.possible()),
         passed_(rank_map.locations(), ~std::uint32_t{0}) {
     for (const TimeLine& line : matched.store.lines()) lines_[line.location] = &line;
   }
@@ -120,7 +117,7 @@ class Walk {
   }
 
   /// Goes back on one time line, up to the first wait; or on through waits whose causes lie on lines of this
-  /// rank of the analysis, if not `one_wait`; or to the beginning.
+  /// rank of the analysis, and to other threads, if not `one_wait`; or to the beginning.
   Position along(Position at, bool one_wait) {
     for (;;) {
       const Location location = at.call.location;
@@ -132,8 +129,13 @@ class Walk {
       passed_[location] = at.call.index;
       const storage::Sequence<Event>& events = own.events;
       if (!at.at_exit) {
-        if (at.call.index == 0 || events[at.call.index].initialize) break;
-        add_gap(own, at);
+        if (events[at.call.index].initialize) break;
+        if (const std::optional<Position> other = change_thread(own, at)) {
+          at = *other;
+          continue;
+        }
+        if (at.call.index == 0) break;
+        add_gap(own, at, events[at.call.index - 1].exit_ns);
         --at.call.index;
         at.ns = std::min(at.ns, events[at.call.index].exit_ns);
         if (events[at.call.index].initialize) break;
@@ -163,12 +165,21 @@ class Walk {
     return {.call = wait.cause, .ns = at.ns, .at_exit = wait.cause_ends, .ended = false};
   }
 
-  void add_gap(const TimeLine& line, const Position& at) {
-    const Event before = line.events[at.call.index - 1];
+  /// To the thread of the process that this one waited for in the gap, if any.
+  std::optional<Position> change_thread(const TimeLine& line, const Position& at) {
+    const std::optional<Position> other = threads_.before(at);
+    if (!other || other->call.index > passed_[other->call.location]) return std::nullopt;
+    if (other->ns < at.ns) add_gap(line, at, other->ns);
+    return other;
+  }
+
+  /// What of the gap before `at.call` lies between `since_ns` and `at`.
+  void add_gap(const TimeLine& line, const Position& at, std::uint64_t since_ns) {
     const Event after = line.events[at.call.index];
-    Stretch& stretch = stretches_[{at.call.location, Region{before.context, after.context}}];
-    stretch.ns += at.ns - std::min(at.ns, before.exit_ns);
-    visit(at.call.location, std::min(at.ns, before.exit_ns), at.ns);
+    const std::uint32_t before = at.call.index > 0 ? line.events[at.call.index - 1].context : Region::kStart;
+    Stretch& stretch = stretches_[{at.call.location, Region{before, after.context}}];
+    stretch.ns += at.ns - std::min(at.ns, since_ns);
+    visit(at.call.location, std::min(at.ns, since_ns), at.ns);
     if (!after.sampled) return;
     for_samples(line, at.call.index,
                 [&stretch](const Sample& sample) { stretch.sampled[sample.charged] += sample.ns; });
@@ -199,6 +210,7 @@ class Walk {
   exchange::Communicator& analysis_;
   const RankMap& rank_map_;
   CriticalPath result_;
+  ThreadChanges threads_;
   PathJumps jumps_;
   std::map<Location, const TimeLine*> lines_;
   std::vector<std::uint32_t> passed_;  // by location: where the walk was last

@@ -15,8 +15,10 @@
 
 namespace culprit::waits {
 
-PathJumps::PathJumps(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched)
-    : analysis_(analysis), worth_it_(analysis.size() > 1 && rank_map.locations() <= kMostLines) {
+PathJumps::PathJumps(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
+                     bool change_threads)
+    : analysis_(analysis),
+      worth_it_(analysis.size() > 1 && rank_map.locations() <= kMostLines && !change_threads) {
   if (!worth_it_) return;
   lines_.resize(rank_map.locations());
   own_.reserve(matched.store.lines().size());

@@ -24,7 +24,9 @@ struct PathJump {
 /// goes backwards with it.
 class PathJumps {
  public:
-  PathJumps(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched);
+  /// `change_threads`: the path changes threads within processes, too; only who has the lines knows where.
+  PathJumps(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
+            bool change_threads);
 
   /// Whether it is worth it: not for one rank of the analysis, and not for this many time lines that the path
   /// leaves nearly all of their waits aside.

@@ -94,6 +94,11 @@ WaitPattern pattern_of(measurement::WaitKind kind) {
                                   distance(WaitKind::omp_barrier, kind));
 }
 
+bool waits_for_threads(const Record& sample) {
+  const auto kind = static_cast<measurement::WaitKind>(sample.wait);
+  return kind != measurement::WaitKind::none && kind != measurement::WaitKind::mpi;
+}
+
 class Pass {
  public:
   Pass(exchange::Communicator& analysis, const RankMap& rank_map,
@@ -301,6 +306,7 @@ class Pass {
     line.samples.push_back({.gap = static_cast<std::uint32_t>(line.events.size()),
                             .context = record.node,
                             .charged = record.charged == Record::kItself ? record.node : record.charged,
+                            .waiting = waits_for_threads(record) ? 1U : 0U,
                             .ns = ns > in_gap ? std::min(ns, in_gap + cursor.shortest_ns) : ns});
     cursor.sampled_ns.push_back(record.exit_ns);
   }

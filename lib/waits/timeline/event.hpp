@@ -80,8 +80,8 @@ struct Sample {
   std::uint32_t context = 0;
   std::uint32_t charged =
       0;  ///< the context, or where it waited for other threads of the process, what those did
-  std::uint32_t unused = 0;  ///< not left out: what lies there is packed with the rest
-  std::uint64_t ns = 0;      ///< that it stands for
+  std::uint32_t waiting = 0;  ///< whether the thread waited for others of its process
+  std::uint64_t ns = 0;       ///< that it stands for
 };
 
 /// A wait for other threads of the process, outside of MPI calls.

@@ -68,12 +68,13 @@ void ScriptedRun::path(std::uint32_t context) {
 }
 
 void ScriptedRun::sample(std::int32_t rank, std::uint64_t at, std::uint64_t since, std::uint32_t context,
-                         std::size_t thread) {
+                         std::size_t thread, measurement::WaitKind kind) {
   Record& record = processes[static_cast<std::size_t>(rank)].threads[thread].emplace_back();
   record.kind = trace::RecordKind::sample;
   record.enter_ns = since;
   record.exit_ns = at;
   record.node = context;
+  record.wait = static_cast<std::uint8_t>(kind);
 }
 
 void ScriptedRun::region(std::int32_t rank, std::uint64_t begin, std::uint64_t end, std::uint32_t context) {

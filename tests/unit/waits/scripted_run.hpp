@@ -53,7 +53,7 @@ struct ScriptedRun {
   void path(std::uint32_t context);
   /// A sample at `at`, which stands for the time since `since`.
   void sample(std::int32_t rank, std::uint64_t at, std::uint64_t since, std::uint32_t context,
-              std::size_t thread = 0);
+              std::size_t thread = 0, measurement::WaitKind kind = measurement::WaitKind::none);
 
   /// A reading of an event on its first time line.
   void reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value);

@@ -86,6 +86,69 @@ TEST_CASE(
   CHECK(analyse(run, 2).path.times == path.times);
 }
 
+TEST_CASE("the critical path goes on with the thread that calls MPI while the main thread waits for it") {
+  // The second thread of process 0 works in foo until 1000 and sends; that of process 1 receives, then works
+  // in bar until 1400. Main threads only wait for them.
+  ScriptedRun run(2, 2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize)});
+    run.path(kInit);
+  }
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1)}, 1);
+  run.path(kSend);
+  run.call(1, 30, 1010, {message(OperationKind::receive, 0)}, 1);
+  run.path(kReceive);
+  run.sample(1, 1390, 1010, kBar, 1);
+  run.call(1, 1400, 1401, {}, 1);
+  run.path(kSend);
+  run.sample(0, 500, 10, kFoo);  // what the second thread did, as the merge charges it
+  run.thread_wait(0, 20, 1006, culprit::measurement::WaitKind::join);
+  run.thread_wait(1, 20, 1405, culprit::measurement::WaitKind::join);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, rank == 0 ? 1100 : 1500, 1510, {on(OperationKind::finalize)});
+    run.path(kFinalize);
+  }
+  for (const int analysts : {1, 2}) {
+    const CriticalPath path = analyse(run, analysts).path;
+    CHECK(time_of(path, 0, kFoo) == 990);
+    CHECK(time_of(path, 3, kReceive) == 10);
+    CHECK(time_of(path, 3, kBar) == 390);
+    CHECK(all_times(path) == path.length_ns());
+  }
+}
+
+TEST_CASE("the critical path leaves a thread that waited for the main thread to send something") {
+  // Process 0: its main thread receives until 800 from process 1, which works in foo until then. Its second
+  // thread sent something before, waits for the main thread, and sends again at 1000. Process 1 waits for
+  // that.
+  ScriptedRun run(2, 2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, 0, 10, {on(OperationKind::initialize)});
+    run.path(kInit);
+  }
+  run.call(0, 15, 16, {}, 1);
+  run.sample(0, 990, 16, kBar, 1, culprit::measurement::WaitKind::condition);
+  run.call(0, 1000, 1005, {message(OperationKind::send, 1, 7)}, 1);
+  run.path(kSend);
+  run.call(0, 20, 805, {message(OperationKind::receive, 1)});
+  run.path(kReceive);
+  run.sample(1, 700, 10, kFoo);
+  run.call(1, 800, 803, {message(OperationKind::send, 0)});
+  run.path(kSend);
+  run.call(1, 810, 1010, {message(OperationKind::receive, 0, 7)});
+  run.path(kReceive);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, rank == 0 ? 1100 : 1500, 1510, {on(OperationKind::finalize)});
+    run.path(kFinalize);
+  }
+  for (const int analysts : {1, 2}) {
+    const CriticalPath path = analyse(run, analysts).path;
+    CHECK(time_of(path, 2, kFoo) == 790);
+    CHECK(time_of(path, 1, kBar) == 0);
+    CHECK(all_times(path) == path.length_ns());
+  }
+}
+
 TEST_CASE("the critical path of a random run is as long as the run, for any number of analysts") {
   REQUIRE(rc::check("length", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
