@@ -282,12 +282,15 @@ void explain(FigureOf<Of>& figure, const char* formula) {
 std::vector<EfficiencyFigure> known_figures(const Efficiency& ranks) {
   std::vector<EfficiencyFigure> figures;
   for (EfficiencyFigure figure : kEfficiencyFigures) {
+    if (ranks.of_processes && figure.value == &Efficiency::parallel)
+      explain(figure, "mean time outside MPI / run time");
     if (ranks.awaits_threads && figure.value == &Efficiency::load_balance)
       explain(figure, "mean / largest time outside MPI");
     if (ranks.awaits_threads && figure.value == &Efficiency::communication)
       explain(figure, "largest time outside MPI / run time");
     if (!figure.exact || ranks.exact) figures.push_back(figure);
-    if (ranks.awaits_threads && figure.value == &Efficiency::parallel) figures.push_back(kThreadWaitsFigure);
+    if (ranks.awaits_threads && !ranks.of_processes && figure.value == &Efficiency::parallel)
+      figures.push_back(kThreadWaitsFigure);
   }
   return figures;
 }
@@ -296,11 +299,8 @@ std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& th
                                                       const Efficiency& ranks) {
   std::vector<FigureOf<ThreadEfficiency>> figures;
   if (threads.threads == 0) return figures;
-  for (FigureOf<ThreadEfficiency> figure : kThreadEfficiencyFigures) {
-    const bool of_ranks_too = figure.value == &ThreadEfficiency::hybrid;
-    if (of_ranks_too && ranks.awaits_threads) explain(figure, "load balance * communication * thread");
-    if (ranks.ranks > 0 || !of_ranks_too) figures.push_back(figure);
-  }
+  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
+    if (ranks.ranks > 0 || figure.value != &ThreadEfficiency::hybrid) figures.push_back(figure);
   return figures;
 }
 
@@ -324,11 +324,6 @@ std::string lacked_processors_phrase(const database::Contents& experiment, const
            " is without a processor, ready to run.";
   return text +
          lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
-}
-
-double parallel_of(const Efficiency& ranks) {
-  if (ranks.ranks == 0) return 1;
-  return ranks.awaits_threads ? ranks.load_balance * ranks.communication : ranks.parallel;
 }
 
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
@@ -405,7 +400,9 @@ std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figure
   return regions;
 }
 
-Efficiency efficiency_of(const views::Figures& figures) {
+namespace {
+
+Efficiency efficiency_of_ranks(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const database::TraceAnalyses& trace = experiment.trace();
   // Cut time lines are those of a part of the run; samples are of all of it.
@@ -419,9 +416,22 @@ Efficiency efficiency_of(const views::Figures& figures) {
   return result;
 }
 
+}  // namespace
+
+Efficiencies efficiencies_of(const views::Figures& figures) {
+  Efficiency ranks = efficiency_of_ranks(figures);
+  const double processes = ranks.ranks == 0 ? 1 : ranks.load_balance * ranks.communication;
+  const ThreadEfficiency threads = thread_efficiency_of(figures, processes);
+  if (ranks.awaits_threads && threads.threads > 0) {
+    ranks.of_processes = true;
+    ranks.parallel = processes;
+    ranks.useful_mean_s = processes * ranks.run_s;
+  }
+  return {ranks, threads};
+}
+
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures) {
-  const Efficiency result = efficiency_of(figures);
-  const ThreadEfficiency threads = thread_efficiency_of(figures, parallel_of(result));
+  const auto [result, threads] = efficiencies_of(figures);
   if (result.ranks == 0 && threads.threads == 0) {
     out << "Efficiencies need MPI ranks or several threads, and none spent time in this run.\n";
     return;
@@ -440,11 +450,11 @@ Json efficiency_json(const views::Figures& figures) {
   Table::Columns columns;
   Table::Row run;
   add_columns(columns, Which::all);
-  const Efficiency ranks = efficiency_of(figures);
+  const auto [ranks, threads] = efficiencies_of(figures);
   add_cells(run, ranks, Which::all);
   Json result = to_json(experiment, columns, run);
   if (ranks.awaits_threads) result[kThreadWaitsFigure.key] = ranks.threads;
-  result["threads"] = threads_json(thread_efficiency_of(figures, parallel_of(ranks)));
+  result["threads"] = threads_json(threads);
   result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
   result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));
   return result;

@@ -22,6 +22,7 @@ struct Efficiency {
   bool exact = false;                      ///< from time lines
   double threads = 1;           ///< of the time outside MPI, what main threads did not wait for others of
   bool awaits_threads = false;  ///< their process, where time lines show that they did
+  bool of_processes = false;  ///< what they waited for threads is in the thread level: `parallel` has it not
   double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
   std::uint64_t ranks = 0;
 };
@@ -42,7 +43,8 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
      "    transfer", "with an instant network / measured", "data moves too long"},
 }};
 
-/// The first of them is then the product of this one and the next two, which are of the time outside MPI.
+/// Where there is no thread level, the first of them is then the product of this one and the next two, which
+/// are of the time outside MPI.
 inline constexpr EfficiencyFigure kThreadWaitsFigure{&Efficiency::threads,
                                                      "thread_waits",
                                                      true,
@@ -62,12 +64,12 @@ std::string thread_waits_phrase(const Efficiency& ranks);
 std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
                                      const IdlenessParts& waiting, bool unicode);
 
-/// Ranks 0: nothing is known (no rank, or no time).
-Efficiency efficiency_of(const views::Figures& figures);
-
-/// What thread_efficiency_of() takes of it: 1 where nothing is known of ranks; without waits for threads,
-/// which it has itself.
-double parallel_of(const Efficiency& ranks);
+/// POP's two levels.
+struct Efficiencies {
+  Efficiency ranks;          ///< ranks 0: nothing is known (no rank, or no time)
+  ThreadEfficiency threads;  ///< threads 0: likewise
+};
+Efficiencies efficiencies_of(const views::Figures& figures);
 
 /// The same of one region that the program marked, over all places where it is begun: shares of the time in
 /// it, which the slowest rank's is `run_s`. With time lines `transfer` is the share of the critical path in
@@ -96,7 +98,7 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
 /// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
 /// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
 /// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
-/// a list with `iteration` and `time_s`. `thread_waits` only where there are such. `threads`, null where no
+/// a list with `iteration` and `time_s`. `thread_waits` only where main threads did. `threads`, null where no
 /// process has several, has `efficiency`, `serial`, `load_balance`, `contention`, `overhead`, `hybrid`, and
 /// `count`.
 Json efficiency_json(const views::Figures& figures);

@@ -205,8 +205,7 @@ Json facts_data(const database::Contents& experiment) {
 }
 
 Json efficiency_data(const views::Figures& figures) {
-  const Efficiency efficiency = efficiency_of(figures);
-  const ThreadEfficiency threads = thread_efficiency_of(figures, parallel_of(efficiency));
+  const auto [efficiency, threads] = efficiencies_of(figures);
   if (efficiency.ranks == 0 && threads.threads == 0) return nullptr;
   Json json = Json::array();
   if (efficiency.ranks > 0) {

@@ -50,8 +50,9 @@ void FindingsTask::form(const views::Source& source) {
     findings_.diagnosis = diagnose(figures, without_startup_);
     findings_.replayed = replayed_suspects(figures, database_, without_startup_);
     findings_.verdict = find_verdict(figures, findings_.diagnosis, kNamesInVerdict, unicode_);
-    findings_.efficiency = efficiency_of(figures);
-    findings_.thread_efficiency = thread_efficiency_of(figures, parallel_of(findings_.efficiency));
+    const Efficiencies efficiencies = efficiencies_of(figures);
+    findings_.efficiency = efficiencies.ranks;
+    findings_.thread_efficiency = efficiencies.threads;
     findings_.mpi = mpi_calls(figures);
     findings_.waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
     findings_.messages =
