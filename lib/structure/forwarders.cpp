@@ -5,6 +5,8 @@
 // sampled.
 #include "structure/forwarders.hpp"
 
+#include "structure/aarch64_code.hpp"
+#include "structure/machine_code.hpp"
 #include "structure/structure.hpp"
 
 #include <algorithm>
@@ -14,8 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <Zydis/Zydis.h>
 
 namespace culprit::structure {
 namespace {
@@ -51,6 +51,7 @@ std::uint64_t near_jump_target(Code code, std::uint64_t address) {
 
 /// Where the jump leads that is all a function does but for setting arguments; 0 if it does anything else.
 std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint64_t end) {
+  if (module.is_aarch64()) return aarch64::forwards_to(module, address, end);
   Code code = module.bytes(address);
   while (const std::size_t length = argument_length(code)) {
     if (length >= code.size() || address + length >= end) return 0;
@@ -63,72 +64,76 @@ std::uint64_t jump_target(const Module& module, std::uint64_t address, std::uint
   return 0;
 }
 
+/// syscall, sysenter, int; svc.
+bool calls_system(const Module& module, const Instruction& instruction) {
+  if (module.is_aarch64()) return aarch64::calls_system(module, instruction.address);
+  const Code code = module.bytes(instruction.address);
+  if (code.size() < 2) return false;
+  const bool system =
+      code[0] == std::byte{0x0f} && (code[1] == std::byte{0x05} || code[1] == std::byte{0x34});
+  return system || code[0] == std::byte{0xcd};
+}
+
 constexpr int kMostParts = 4;                 // that follow each other; a damaged module may have a circle
 constexpr std::uint64_t kMostPartBytes = 64;  // of a function that decides little before it jumps
 
-/// Reads a function that calls nothing and only runs forward, up to its last return or jump.
-class ForwardRun {
- public:
-  explicit ForwardRun(const Module& module) : module_(module) {
-    ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  }
-  /// The one place outside that the function jumps to; 0 where there is none or another, or it is no such
-  /// function.
-  std::uint64_t way_out(std::uint64_t entry) {
-    Code code = module_.bytes(entry);
-    code = code.first(std::min<std::size_t>(code.size(), kMostPartBytes));
-    std::uint64_t at = entry;
-    std::uint64_t reach = entry;  // the farthest that a jump within leads to
-    std::uint64_t out = 0;
-    while (true) {
-      ZydisDecodedInstruction instruction;
-      if (ZYAN_FAILED(
-              ZydisDecoderDecodeInstruction(&decoder_, nullptr, code.data(), code.size(), &instruction)))
-        return 0;
-      at += instruction.length;
-      code = code.subspan(instruction.length);
-      const bool jumps = instruction.mnemonic == ZYDIS_MNEMONIC_JMP;
-      const bool returns = instruction.meta.category == ZYDIS_CATEGORY_RET;
-      if (jumps || instruction.meta.category == ZYDIS_CATEGORY_COND_BR) {
-        if (instruction.raw.imm[0].size == 0) return 0;
-        const std::uint64_t target = at + static_cast<std::uint64_t>(instruction.raw.imm[0].value.s);
-        const bool inside = target >= at && target - entry < kMostPartBytes;
-        if (!inside && (!jumps || (out != 0 && out != target))) return 0;
-        if (inside) reach = std::max(reach, target);
-        if (!inside) out = target;
-      } else if (!returns && changes_flow(instruction.meta.category)) {
-        return 0;
-      }
-      if ((jumps || returns) && at > reach) return out;
+/// Of a function that calls nothing and only runs forward, up to its last return or jump: the one place
+/// outside that it jumps to; 0 where there is none or another, or it is no such function.
+std::uint64_t way_out(const Module& module, const Decoder& decoder, std::uint64_t entry) {
+  using Flow = Instruction::Flow;
+  std::uint64_t reach = entry;  // the farthest that a jump within leads to
+  std::uint64_t out = 0;
+  for (const Instruction& instruction : decoder.decode({entry, entry + kMostPartBytes})) {
+    const bool jumps = instruction.flow == Flow::jump;
+    if (jumps || instruction.flow == Flow::branch) {
+      const std::uint64_t target = instruction.target;
+      const bool inside = target >= instruction.end() && target - entry < kMostPartBytes;
+      if (!inside && (!jumps || (out != 0 && out != target))) return 0;
+      if (inside) reach = std::max(reach, target);
+      if (!inside) out = target;
+    } else if (instruction.flow == Flow::call || instruction.flow == Flow::computed ||
+               calls_system(module, instruction)) {
+      return 0;
     }
+    if ((jumps || instruction.flow == Flow::end) && instruction.end() > reach) return out;
   }
+  return 0;
+}
 
- private:
-  static bool changes_flow(ZydisInstructionCategory category) {
-    return category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_SYSCALL ||
-           category == ZYDIS_CATEGORY_INTERRUPT;
+/// Calls `visit` with the places of what may be near jumps in code, and with where they lead, until it
+/// returns true. Of x86-64 wherever the bytes of one are.
+template <typename Visit>
+bool any_near_jump(const Module& module, const Module::Section& text, Visit visit) {
+  if (module.is_aarch64()) {
+    for (std::uint64_t at = text.address, end = at + text.bytes.size(); at < end; at += 4)
+      if (const std::uint64_t target = aarch64::jump_target(module, at); target != 0 && visit(at, target))
+        return true;
+    return false;
   }
-
-  const Module& module_;
-  ZydisDecoder decoder_{};
-};
+  for (Code code = text.bytes; code.size() >= kNearJump; code = code.subspan(1)) {
+    const void* next = std::memchr(code.data(), kNearJumpCode, code.size() + 1 - kNearJump);
+    if (next == nullptr) return false;
+    code = code.subspan(static_cast<std::size_t>(static_cast<const std::byte*>(next) - code.data()));
+    const std::uint64_t from = text.address + (text.bytes.size() - code.size());
+    if (visit(from, near_jump_target(code, from))) return true;
+  }
+  return false;
+}
 
 /// Whether a jump to where no symbol is may be among the bytes: a look that spares decoding nearly all.
 bool may_leave(const Module& module, const Symbols& symbols, const Symbol& symbol) {
   const std::uint64_t size = symbol.range.high - symbol.range.low;
   Code code = module.bytes(symbol.range.low);
   code = code.first(std::min<std::size_t>(code.size(), size));
-  const auto leaves = [&](std::size_t end, std::int64_t distance) {
-    const std::uint64_t target = symbol.range.low + end + static_cast<std::uint64_t>(distance);
+  const auto leaves = [&](std::uint64_t, std::uint64_t target) {
     return module.executable(target) && symbols.covering(target) == nullptr;
   };
+  if (any_near_jump(module, {symbol.range.low, 0, code}, leaves)) return true;
+  if (module.is_aarch64()) return false;
   for (std::size_t i = 0; i + kShortJump <= code.size(); ++i) {
-    if (code[i] == std::byte{0xeb} && leaves(i + kShortJump, static_cast<std::int8_t>(code[i + 1])))
-      return true;
-    if (code[i] != std::byte{kNearJumpCode} || i + kNearJump > code.size()) continue;
-    std::int32_t distance = 0;
-    std::memcpy(&distance, code.data() + i + 1, sizeof distance);
-    if (leaves(i + kNearJump, distance)) return true;
+    const auto distance = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[i + 1])});
+    const std::uint64_t from = symbol.range.low + i;
+    if (code[i] == std::byte{0xeb} && leaves(from, from + kShortJump + distance)) return true;
   }
   return false;
 }
@@ -148,20 +153,16 @@ void leave_out_shared(const Module& module, const Symbols& symbols, Origins& ori
   // Nearly all jumps lead elsewhere, and there are hundreds of thousands.
   std::vector<bool> marked(kMarks);
   for (const auto& [target, symbol] : origins) marked[target % kMarks] = true;
-  const Module::Section text = module.section(".text");
-  for (Code code = text.bytes; code.size() >= kNearJump; code = code.subspan(1)) {
-    const void* next = std::memchr(code.data(), kNearJumpCode, code.size() + 1 - kNearJump);
-    if (next == nullptr) return;
-    code = code.subspan(static_cast<std::size_t>(static_cast<const std::byte*>(next) - code.data()));
-    const std::uint64_t from = text.address + (text.bytes.size() - code.size());
-    const std::uint64_t target = near_jump_target(code, from);
-    if (!marked[target % kMarks]) continue;
+  any_near_jump(module, module.section(".text"), [&](std::uint64_t from, std::uint64_t target) {
+    if (!marked[target % kMarks]) return false;
     const auto found = origins.find(target);
-    if (found == origins.end() || found->second == nullptr || found->second->range.contains(from)) continue;
+    if (found == origins.end() || found->second == nullptr || found->second->range.contains(from))
+      return false;
     const Symbol* before = symbols.preceding(from);
     const bool itself = from > target && (before == nullptr || before->range.low < target);
     if (!itself) found->second = nullptr;
-  }
+    return false;
+  });
 }
 
 std::vector<Symbol> named_after_origin(const Origins& origins, std::string_view suffix) {
@@ -176,29 +177,29 @@ std::vector<Symbol> named_after_origin(const Origins& origins, std::string_view 
 }  // namespace
 
 std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
-  if (!module.is_x86_64()) return {};
+  if (!module.is_x86_64() && !module.is_aarch64()) return {};
   const auto nameless = [&](std::uint64_t address) {
     return module.executable(address) && symbols.at(address) == nullptr &&
            symbols.covering(address) == nullptr;
   };
-  ForwardRun run(module);
+  const Decoder decoder(module);
   Origins parts;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostPartBytes || !may_leave(module, symbols, symbol)) continue;
     if (jump_target(module, symbol.range.low, symbol.range.high) != 0) continue;  // that is no part
     // A part may itself leave its frame to the next.
-    std::uint64_t target = run.way_out(symbol.range.low);
+    std::uint64_t target = way_out(module, decoder, symbol.range.low);
     for (int depth = 0; depth < kMostParts && target != 0 && nameless(target); ++depth) {
       note_origin(parts, target, symbol);
-      target = run.way_out(target);
+      target = way_out(module, decoder, target);
     }
   }
   return named_after_origin(parts, kPartSuffix);
 }
 
 std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols) {
-  if (!module.is_x86_64()) return {};
+  if (!module.is_x86_64() && !module.is_aarch64()) return {};
   Origins origins;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;

@@ -3,6 +3,7 @@
 // function. An address beyond a symbol's size is never given to it.
 #include "structure/function_bounds.hpp"
 
+#include "structure/aarch64_code.hpp"
 #include "structure/forwarders.hpp"
 #include "structure/machine_code.hpp"
 
@@ -106,6 +107,7 @@ std::uint64_t first_argument(const DetailedInstruction& code, std::uint64_t addr
 
 /// The start code passes main to __libc_start_main, which it calls first.
 std::uint64_t main_of(const Module& module, std::uint64_t start) {
+  if (module.is_aarch64()) return aarch64::main_of(module, start);
   const Decoder decoder(module);
   std::uint64_t address = start, found = 0;
   DetailedInstruction code;
@@ -122,7 +124,8 @@ std::uint64_t main_of(const Module& module, std::uint64_t start) {
 std::vector<Symbol> entry_symbols(const Module& module) {
   GElf_Ehdr header{};
   const bool readable = module.elf() != nullptr && gelf_getehdr(module.elf(), &header) != nullptr;
-  if (!readable || !module.is_x86_64() || !module.executable(header.e_entry)) return {};
+  const bool known = module.is_x86_64() || module.is_aarch64();
+  if (!readable || !known || !module.executable(header.e_entry)) return {};
   const std::uint64_t main = main_of(module, header.e_entry);
   if (main == 0) return {};
   return {{{header.e_entry, header.e_entry}, "_start", kGuessed}, {{main, main}, "main", kGuessed}};

@@ -89,8 +89,8 @@ std::uint64_t address_before(Back back, unsigned reg) {
     if (field(word, 0) != reg) continue;
     if (is_adr(word)) return adr_of(word, back.address()) + low;
     if (is_adrp(word)) return adrp_of(word, back.address()) + low;
-    if ((word & 0xffc00000U) == 0x91000000U) {  // add x, x, #low
-      low += word >> 10U & 0xfffU;
+    if (is_add_low(word)) {
+      low += distance_of(word);
       reg = field(word, 5);
     }
   }
@@ -111,37 +111,60 @@ std::size_t bound(Back back) {
   return kMostEntries;
 }
 
-std::int64_t entry_of(std::span<const std::byte> table, std::size_t at, unsigned bytes, bool is_signed) {
-  std::uint32_t entry = 0;
-  std::memcpy(&entry, table.data() + at, bytes);
-  return is_signed ? machine::aarch64::signed_bits(entry, 0, 8 * bytes) : std::int64_t{entry};
+/// A table, what its entries are counted from, and how.
+struct Table {
+  std::uint64_t address = 0, anchor = 0;
+  unsigned bytes = 0;  ///< of an entry; kAddress: it is no distance
+  unsigned shift = 0;
+  bool is_signed = false;
+  static constexpr unsigned kAddress = 8;
+};
+
+std::optional<Table> locate(const Module& module, std::span<const Instruction> instructions,
+                            std::size_t jump) {
+  const unsigned target_register = field(word_at(module, instructions[jump].address), 5);
+  const auto table_of = [&](const Load& load) {
+    return address_before({module, instructions, load.at, kBaseDistance}, load.base);
+  };
+  const auto sum = sum_before({module, instructions, jump, kLoadDistance}, target_register);
+  const auto load = load_before({module, instructions, sum ? sum->at : jump, kLoadDistance},
+                                sum ? sum->entry : target_register);
+  if (!load || sum.has_value() == (load->bytes == Table::kAddress)) return std::nullopt;
+  Table table{.address = table_of(*load), .bytes = load->bytes};
+  table.anchor = table.address;
+  if (!sum) return table;
+  if (sum->base != load->base)
+    table.anchor = address_before({module, instructions, sum->at, kBaseDistance}, sum->base);
+  table.shift = sum->shift;
+  // An entry of bytes or halves is extended by the sum: sxtb, sxth, or unsigned.
+  const std::uint32_t sum_word = word_at(module, instructions[sum->at].address);
+  const bool extends = (sum_word & 0xffe00000U) == 0x8b200000U && (sum_word >> 13U & 7U) >= 4;
+  table.is_signed = load->is_signed || extends || load->bytes == 4;
+  return table;
+}
+
+std::uint64_t target_of(const Module& module, const Table& table, std::size_t entry) {
+  const std::uint64_t address = table.address + entry * table.bytes;
+  if (table.bytes == Table::kAddress) return module.pointer(address);
+  std::uint32_t distance = 0;
+  std::memcpy(&distance, module.bytes(address).data(), table.bytes);
+  const std::int64_t extended =
+      table.is_signed ? machine::aarch64::signed_bits(distance, 0, 8 * table.bytes) : std::int64_t{distance};
+  return table.anchor + (static_cast<std::uint64_t>(extended) << table.shift);
 }
 
 }  // namespace
 
 std::vector<std::uint64_t> jump_targets(const Module& module, std::span<const Instruction> instructions,
                                         std::size_t jump) {
-  const unsigned target_register = field(word_at(module, instructions[jump].address), 5);
-  const auto sum = sum_before({module, instructions, jump, kLoadDistance}, target_register);
-  if (!sum) return {};
-  const auto load = load_before({module, instructions, sum->at, kLoadDistance}, sum->entry);
-  if (!load) return {};
-  const std::uint64_t table = address_before({module, instructions, load->at, kBaseDistance}, load->base);
-  const std::uint64_t anchor =
-      sum->base == load->base ? table
-                              : address_before({module, instructions, sum->at, kBaseDistance}, sum->base);
-  if (table == 0 || anchor == 0 || module.executable(table)) return {};
-  // An entry of bytes or halves is extended by the sum: sxtb, sxth, or unsigned.
-  const std::uint32_t sum_word = word_at(module, instructions[sum->at].address);
-  const bool extends = (sum_word & 0xffe00000U) == 0x8b200000U && (sum_word >> 13U & 7U) >= 4;
-  const bool is_signed = load->is_signed || extends || load->bytes == 4;
-  const auto bytes = module.bytes(table);
+  const std::optional<Table> table = locate(module, instructions, jump);
+  if (!table || table->address == 0 || table->anchor == 0) return {};
+  const auto bytes = module.bytes(table->address);
   const std::size_t entries =
-      std::min(bytes.size() / load->bytes, bound({module, instructions, jump, kCheckDistance}));
+      std::min(bytes.size() / table->bytes, bound({module, instructions, jump, kCheckDistance}));
   std::vector<std::uint64_t> found;
   for (std::size_t i = 0; i < entries; ++i) {
-    const std::int64_t entry = entry_of(bytes, i * load->bytes, load->bytes, is_signed);
-    const std::uint64_t target = anchor + (static_cast<std::uint64_t>(entry) << sum->shift);
+    const std::uint64_t target = target_of(module, *table, i);
     const auto at = std::ranges::lower_bound(instructions, target, {}, &Instruction::address);
     if (at == instructions.end() || at->address != target) break;
     found.push_back(target);

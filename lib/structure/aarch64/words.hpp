@@ -31,6 +31,19 @@ inline bool is_adr(std::uint32_t word) {
   return (word & 0x9f000000U) == 0x10000000U;
 }
 
+/// add x, x, #low
+inline bool is_add_low(std::uint32_t word) {
+  return (word & 0xffc00000U) == 0x91000000U;
+}
+/// ldr x, [x, #distance], in units of 8 bytes
+inline bool is_load_distant(std::uint32_t word) {
+  return (word & 0xffc00000U) == 0xf9400000U;
+}
+/// Of these two.
+inline std::uint64_t distance_of(std::uint32_t word) {
+  return std::uint64_t{word >> 10U & 0xfffU} * (is_load_distant(word) ? 8 : 1);
+}
+
 /// The distance of adr and adrp, in bytes or pages.
 inline std::int64_t adr_distance(std::uint32_t word) {
   return machine::aarch64::signed_bits(word, 5, 19) * 4 + (word >> 29U & 3U);

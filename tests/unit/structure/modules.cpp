@@ -1,5 +1,6 @@
 #include "modules.hpp"
 
+#include <cstring>
 #include <functional>
 #include <sstream>
 
@@ -54,23 +55,52 @@ std::uint64_t symbol_value(const std::filesystem::path& file, const std::string&
   return value;
 }
 
+namespace {
+
+/// Calls `visit` with the address of each call, and of each jump to `sink`, in x86-64 code at `address`.
+template <typename Visit>
+void each_call_x86_64(const Elf_Data& data, std::uint64_t address, std::uint64_t sink, Visit visit) {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  ZydisDecodedInstruction decoded;
+  for (std::size_t at = 0; at < data.d_size; at += decoded.length) {
+    const char* code = static_cast<const char*>(data.d_buf) + at;
+    if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, nullptr, code, data.d_size - at, &decoded)))
+      break;
+    const bool to_sink = decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
+                         address + at + decoded.length + decoded.raw.imm[0].value.u == sink;
+    if (decoded.meta.category == ZYDIS_CATEGORY_CALL || to_sink) visit(address + at);
+  }
+}
+
+/// The same in aarch64 code: BL, BLR, and B to `sink` (Arm Architecture Reference Manual, C4.1).
+template <typename Visit>
+void each_call_aarch64(const Elf_Data& data, std::uint64_t address, std::uint64_t sink, Visit visit) {
+  for (std::size_t at = 0; at + 4 <= data.d_size; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(data.d_buf) + at, sizeof word);
+    const bool immediate = (word & 0x7c000000U) == 0x14000000U, links = (word >> 31U) != 0;
+    const auto words = static_cast<std::int32_t>(word << 6U) >> 6;
+    const std::uint64_t target = address + at + 4 * static_cast<std::uint64_t>(std::int64_t{words});
+    const bool by_register = (word & 0xfffffc1fU) == 0xd63f0000U;
+    if ((immediate && (links || target == sink)) || by_register) visit(address + at);
+  }
+}
+
+}  // namespace
+
 std::set<std::uint64_t> calls(const std::filesystem::path& file) {
   std::set<std::uint64_t> found;
   const std::uint64_t sink = symbol_value(file, "sink");
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  each_section(file, [&](Elf*, Elf_Scn* section, const GElf_Shdr& header, const std::string& name) {
+  each_section(file, [&](Elf* elf, Elf_Scn* section, const GElf_Shdr& header, const std::string& name) {
     if (name != ".text") return false;
-    const Elf_Data* data = elf_rawdata(section, nullptr);
-    ZydisDecodedInstruction decoded;
-    for (std::size_t at = 0; at < data->d_size; at += decoded.length) {
-      const char* code = static_cast<const char*>(data->d_buf) + at;
-      if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, nullptr, code, data->d_size - at, &decoded)))
-        break;
-      const std::uint64_t address = header.sh_addr + at;
-      const bool to_sink = decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
-                           address + decoded.length + decoded.raw.imm[0].value.u == sink;
-      if (decoded.meta.category == ZYDIS_CATEGORY_CALL || to_sink) found.insert(address);
+    const Elf_Data& data = *elf_rawdata(section, nullptr);
+    const auto take = [&found](std::uint64_t address) { found.insert(address); };
+    GElf_Ehdr of_file;
+    if (gelf_getehdr(elf, &of_file)->e_machine == EM_AARCH64) {
+      each_call_aarch64(data, header.sh_addr, sink, take);
+    } else {
+      each_call_x86_64(data, header.sh_addr, sink, take);
     }
     return true;
   });

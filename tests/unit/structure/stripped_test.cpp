@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 namespace stripped_test {
@@ -135,7 +136,7 @@ TEST_CASE("a stripped program has the same functions and loops") {
       continue;  // a part that nothing names any more
     ++compared;
     INFO(std::hex << addresses[i] << ' ' << a.name);
-    CHECK(b.source == NameSource::eh_frame);
+    if (b.name != "main") CHECK(b.source == NameSource::eh_frame);  // which the start code names
     CHECK(loop_depth(whole, whole.points[i]) == loop_depth(stripped, stripped.points[i]));
   }
   CHECK(compared > addresses.size() / 2);
@@ -171,6 +172,10 @@ TEST_CASE("the C library's functions bear their public names") {
 }
 
 TEST_CASE("the vdso is read from this process") {
+  if (getauxval(AT_SYSINFO_EHDR) == 0) {
+    WARN("not checked: this kernel, or an emulator, gives processes no vdso");
+    return;
+  }
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t at = 0x200; at < 0x1000; at += 16) addresses.push_back(at);
   const ModuleStructure module = recover_all("[vdso]", addresses);
