@@ -46,7 +46,7 @@ TEST_CASE("A slot of a library has the version that it asks for, and what it is 
   static_cast<void>(std::string(100, 'x').size());  // calls it
   const DynamicSection section(library);
   for (const ImportSlot& slot : slots) {
-    CHECK(std::string(section.version_of(slot)) == "GLIBC_2.2.5");
+    CHECK(std::string(section.version_of(slot)).starts_with("GLIBC_2."));
     CHECK(section.is_writable(slot.word));
     CHECK((*slot.word == dlsym(RTLD_DEFAULT, "malloc") || section.holds(*slot.word)));
   }
@@ -69,8 +69,9 @@ TEST_CASE("A library may call what it defines itself") {
 TEST_CASE("A weak reference to nothing has a slot without version") {
   const dl_phdr_info library = named("libstdc++");
   for (const ImportSlot& slot : slots_of(library, "__gmon_start__")) {
-    CHECK(DynamicSection(library).version_of(slot) == nullptr);
-    CHECK(*slot.word == nullptr);
+    const DynamicSection section(library);
+    CHECK(section.version_of(slot) == nullptr);
+    CHECK((*slot.word == nullptr || section.holds(*slot.word)));  // not bound yet: its stub
   }
 }
 
