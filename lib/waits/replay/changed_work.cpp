@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,7 @@ namespace {
 
 constexpr double kUsualPeriod = 5e6;
 constexpr double kPeriodsInPool = 8;
+constexpr double kFewSamples = 3;       // say where a line has the code
 constexpr double kClassesOfOctave = 4;  // gaps that are as long
 
 /// Of one gap: what was sampled.
@@ -102,6 +104,10 @@ class Estimate {
     }
   }
 
+  [[nodiscard]] static double period_of(const TimeLine& line) {
+    return line.sample_ns > 0 ? static_cast<double>(line.sample_ns) : kUsualPeriod;
+  }
+
   /// Calls visit(call, region, length of the gap before it, time in the code) for a line's gaps.
   template <typename Visit>
   void for_line(const TimeLine& line, Visit visit) const {
@@ -141,7 +147,7 @@ class Estimate {
   template <typename Visit>
   void for_gaps(const TimeLine& line, Visit visit) const {
     SampleReader samples(line, change_of_, number_);
-    const double period = line.sample_ns > 0 ? static_cast<double>(line.sample_ns) : kUsualPeriod;
+    const double period = period_of(line);
     std::uint64_t left_ns = 0;
     for (std::uint32_t call = 0; call < line.events.size(); ++call) {
       const Event event = line.events[call];
@@ -231,10 +237,18 @@ class Changing {
     }
   }
 
-  /// What those above the mean give away: by region, and by the call that ends it, where ranks come there
-  /// from different ones.
+  /// What those above the mean give away in gaps of one sort: in all, and in the first, the second and so on
+  /// of each line.
+  struct Share {
+    double ns = 0;
+    std::vector<double> each;
+    bool alike = true;  ///< all that give have as many
+    [[nodiscard]] bool matches(std::size_t gaps) const { return alike && each.size() == gaps; }
+  };
+  using Shares = std::map<std::uint32_t, Share>;
+  /// By region, and by the call that ends it, where ranks come there from different ones.
   struct Given {
-    std::map<std::uint32_t, double> of_region, before_call;
+    Shares of_region, before_call;
   };
 
   /// Those above the mean of all get shorter in proportion; what they give away, the others take on between
@@ -247,15 +261,39 @@ class Changing {
     for (const std::size_t at : concerned_) {
       if (totals_[at] <= mean) continue;
       const double part = 1 - mean / totals_[at];
-      estimate.for_line(store_.lines()[at], [&](std::uint32_t call, std::uint32_t region, double, double ns) {
-        if (ns <= 0) return;
-        given.of_region[region] += part * ns;
-        given.before_call[ends(region)] += part * ns;
-        lessen(at, call, part * ns);
+      give(estimate, at, part, given.of_region, [](std::uint32_t region) { return region; });
+      give(estimate, at, part, given.before_call, [this](std::uint32_t region) { return ends(region); });
+      estimate.for_line(store_.lines()[at], [&](std::uint32_t call, std::uint32_t, double, double ns) {
+        if (ns > 0) lessen(at, call, part * ns);
       });
     }
     for (const std::size_t at : concerned_) {
       if (totals_[at] < mean) take_on(estimate, at, mean - totals_[at], given);
+    }
+  }
+
+  /// Of the line's gaps, by sort, the time in the code, in their order.
+  template <typename SortOf>
+  [[nodiscard]] std::map<std::uint32_t, std::vector<double>> in_order(const Estimate& estimate,
+                                                                      std::size_t at, SortOf sort_of) const {
+    std::map<std::uint32_t, std::vector<double>> found;
+    estimate.for_line(store_.lines()[at], [&](std::uint32_t, std::uint32_t region, double, double ns) {
+      found[sort_of(region)].push_back(ns);
+    });
+    return found;
+  }
+
+  template <typename SortOf>
+  void give(const Estimate& estimate, std::size_t at, double part, Shares& given, SortOf sort_of) const {
+    for (const auto& [sort, times] : in_order(estimate, at, sort_of)) {
+      const auto [known, added] = given.try_emplace(sort);
+      Share& share = known->second;
+      if (added) share.each.assign(times.size(), 0);
+      share.alike = share.alike && share.each.size() == times.size();
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        share.ns += part * times[i];
+        if (share.alike) share.each[i] += part * times[i];
+      }
     }
   }
 
@@ -265,17 +303,49 @@ class Changing {
   /// What a line has of gaps that are alike.
   struct Has {
     double gaps = 0, in_ns = 0;
+    double part = 0;  ///< of what it takes on
+  };
+  /// By sort, where a line takes on what others give.
+  struct Places {
+    std::map<std::uint32_t, Has> sorts;
+    double parts = 0;
+    double matching = 0;  ///< of them, in sorts that the line has as often as those that give
   };
 
-  /// The line takes `amount` more, where its gaps are like those of the lines that give it: between the same
-  /// calls, or before the same one, or else anywhere.
+  /// Where the line has the code itself (`own`), or else where it comes to gaps that others give in.
+  template <typename SortOf>
+  [[nodiscard]] Places places(const Estimate& estimate, std::size_t at, const Shares& given, bool own,
+                              SortOf sort_of) const {
+    Places found;
+    for (const auto& [sort, times] : in_order(estimate, at, sort_of)) {
+      const auto share = given.find(sort);
+      Has has{.gaps = static_cast<double>(times.size()), .in_ns = std::reduce(times.begin(), times.end())};
+      has.part = own ? has.in_ns : share != given.end() ? share->second.ns : 0;
+      if (has.part <= 0) continue;
+      found.parts += has.part;
+      if (share != given.end() && share->second.matches(times.size())) found.matching += has.part;
+      found.sorts[sort] = has;
+    }
+    return found;
+  }
+
+  /// The line takes `amount` more: where it has the code itself, if some samples say where; or else in gaps
+  /// like those of the lines that give it, between the same calls, or before the same one, whichever it has
+  /// as often as they; or else anywhere.
   void take_on(const Estimate& estimate, std::size_t at, double amount, const Given& given) {
     const auto itself = [](std::uint32_t region) { return region; };
     const auto before = [this](std::uint32_t region) { return ends(region); };
-    if (take_on(estimate, at, amount, given.of_region, itself)) return;
-    if (take_on(estimate, at, amount, given.before_call, before)) return;
-    time_->placed_blindly = true;
     const TimeLine& line = store_.lines()[at];
+    if (totals_[at] >= kFewSamples * Estimate::period_of(line)) {
+      const Places own = places(estimate, at, given.of_region, true, itself);
+      return take_on(estimate, at, amount, given.of_region, own, itself);
+    }
+    const Places same = places(estimate, at, given.of_region, false, itself);
+    const Places ended = places(estimate, at, given.before_call, false, before);
+    if (same.parts > 0 && same.matching >= ended.matching)
+      return take_on(estimate, at, amount, given.of_region, same, itself);
+    if (ended.parts > 0) return take_on(estimate, at, amount, given.before_call, ended, before);
+    time_->placed_blindly = true;
     double all_ns = 0;
     estimate.for_line(line, [&](std::uint32_t, std::uint32_t, double length, double) { all_ns += length; });
     estimate.for_line(line, [&](std::uint32_t call, std::uint32_t, double length, double) {
@@ -283,30 +353,28 @@ class Changing {
     });
   }
 
-  /// In gaps of one sort by the time that the line has in the code there already, or, where that is little,
-  /// evenly. False: it has no such gaps.
+  /// In gaps of one sort: where the line has as many as those that give, the first takes what their first
+  /// gave, and so on; else by the time that the line has in the code there already, or, where that is little,
+  /// evenly.
   template <typename SortOf>
-  bool take_on(const Estimate& estimate, std::size_t at, double amount,
-               const std::map<std::uint32_t, double>& given, SortOf sort_of) {
-    const TimeLine& line = store_.lines()[at];
-    std::unordered_map<std::uint32_t, Has> sorts;
-    estimate.for_line(line, [&](std::uint32_t, std::uint32_t region, double, double ns) {
-      Has& has = sorts[sort_of(region)];
-      ++has.gaps;
-      has.in_ns += ns;
-    });
-    double whole = 0;
-    for (const auto& [sort, ns] : given) whole += sorts.contains(sort) ? ns : 0;
-    if (whole <= 0) return false;
-    estimate.for_line(line, [&](std::uint32_t call, std::uint32_t region, double, double ns) {
-      const auto found = given.find(sort_of(region));
-      if (found == given.end() || found->second <= 0) return;
-      const Has& has = sorts[found->first];
-      const double more = amount * found->second / whole;
+  void take_on(const Estimate& estimate, std::size_t at, double amount, const Shares& given,
+               const Places& places, SortOf sort_of) {
+    std::unordered_map<std::uint32_t, std::size_t> counts;
+    estimate.for_line(store_.lines()[at], [&](std::uint32_t call, std::uint32_t region, double, double ns) {
+      const auto place = places.sorts.find(sort_of(region));
+      if (place == places.sorts.end()) return;
+      const auto& [sort, has] = *place;
+      const std::size_t number = counts[sort]++;
+      const double more = amount * has.part / places.parts;
+      const auto share = given.find(sort);
+      const bool matches = share != given.end() && share->second.ns > 0 &&
+                           share->second.matches(static_cast<std::size_t>(has.gaps));
       const bool by_time = has.in_ns >= more / 4;
-      lessen(at, call, -more * (by_time ? ns / has.in_ns : 1 / has.gaps));
+      lessen(at, call,
+             -more * (matches   ? share->second.each[number] / share->second.ns
+                      : by_time ? ns / has.in_ns
+                                : 1 / has.gaps));
     });
-    return true;
   }
 
   /// Of one region, over the lines that have it: how many there are, how often each comes there, and the time
