@@ -1,6 +1,5 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
-#include "metrics/wait_pattern.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -78,14 +77,6 @@ Json critical_path_json(const database::Contents& experiment) {
 
 namespace {
 
-/// Whether other threads than main ones call MPI: whom a main one waits for is concluded, then.
-bool others_call_mpi(const database::Contents& experiment) {
-  return std::ranges::any_of(experiment.waits(), [&](const database::Wait& wait) {
-    return wait.exact && !metrics::is_of_threads(wait.pattern) &&
-           experiment.locations[wait.location].thread != 0;
-  });
-}
-
 /// How long it is, and what balancing its code could save.
 std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::uint64_t length = length_of(experiment);
@@ -108,7 +99,7 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   }
   const std::string cut = cut_time_lines_phrase(experiment);
   const std::string doubt =
-      others_call_mpi(experiment)
+      other_threads_call_mpi(experiment)
           ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
             "with the one that left MPI last, which need not be the one that was waited for."
           : "";

@@ -55,7 +55,7 @@ std::optional<std::vector<ReplayedSaving>> replayed_savings(const database::Cont
   // Whoever lacks the traces of some ranks cannot know when the others would come.
   const bool whole = experiment.trace().traced > 0 && experiment.trace().traced == experiment.run.ranks &&
                      experiment.trace().stopped == 0 && !sampling_was_stopped(experiment);
-  if (!whole || groups.empty()) return std::nullopt;
+  if (!whole || other_threads_call_mpi(experiment) || groups.empty()) return std::nullopt;
   std::vector<merge::WhatIfQuestion> questions;
   for (const SuspectGroup& group : groups) questions.push_back(balanced(experiment, group));
   try {

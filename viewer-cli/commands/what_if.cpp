@@ -199,6 +199,11 @@ class Writer {
     if (trace.stopped > 0)
       paragraph(screen_.warning(keep(counted(trace.stopped, "time line")) +
                                 " of them ended before the process did: what came then is not replayed."));
+    if (other_threads_call_mpi(experiment_))
+      paragraph(
+          screen_.warning("Other threads than main ones call MPI, too. How the threads of a process wait for "
+                          "each other is not replayed, so the "
+                          "run may gain more, or less."));
     if (sampling_was_stopped(experiment_))
       paragraph(screen_.warning(
           "Sampling was stopped for a time, which is replayed as part of the code before or after it."));
@@ -211,7 +216,7 @@ class Writer {
       const merge::WhatIfAnswer::Code& code = answer_.codes[i];
       text += "Computing in " + (i < names.size() ? names[i] : std::string("it"));
       if (code.before_ns <= 0) {
-        text += ": none on these ranks. ";
+        text += ": none on these ranks by threads that call MPI, nor while they waited for others. ";
         continue;
       }
       text += ": " + time(code.before_ns) + " on " + keep(counted(code.threads, "time line")) + ", at most " +

@@ -194,6 +194,13 @@ bool sampling_was_stopped(const database::Contents& experiment) {
   });
 }
 
+bool other_threads_call_mpi(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.waits(), [&](const database::Wait& wait) {
+    return wait.exact && !metrics::is_of_threads(wait.pattern) &&
+           experiment.locations[wait.location].thread != 0;
+  });
+}
+
 std::string cut_time_lines_phrase(const database::Contents& experiment) {
   std::string text;
   if (const std::uint64_t cut = experiment.trace().stopped; cut > 0)

@@ -66,6 +66,10 @@ std::string partial_figures_phrase(const database::Contents& experiment);
 /// Whether culprit_stop, or MPI_Pcontrol, stopped sampling for a time while time lines were recorded.
 bool sampling_was_stopped(const database::Contents& experiment);
 
+/// Whether threads waited in MPI that are no main thread of a rank, as time lines show it: how the threads of
+/// such a process waited for each other is not known as exactly.
+bool other_threads_call_mpi(const database::Contents& experiment);
+
 /// Sentences for analyses of time lines of which some are cut, or hold a stop of sampling; empty where all
 /// are whole.
 std::string cut_time_lines_phrase(const database::Contents& experiment);

@@ -47,7 +47,7 @@ class SampleReader {
       const Sample sample = line_.samples[next_];
       if (sample.gap > gap) break;
       if (sample.gap < gap) continue;
-      const bool in = sample.context < change_of_.size() && change_of_[sample.context] == number_;
+      const bool in = sample.charged < change_of_.size() && change_of_[sample.charged] == number_;
       const auto ns = static_cast<double>(sample.ns);
       if (found.all_ns > 0 && in != inside) ++found.switches;
       inside = in;
