@@ -1,6 +1,6 @@
-// Roles (docs/algorithms.md, Roles): main threads of the ranks; workers by their start routine, or by their
-// library where that has no name; the same again for processes that are no rank, by program. Threads are
-// compared within their role alone.
+// Roles (docs/algorithms.md, Roles): main threads of the ranks; workers by their start routine, std::threads
+// by the function that they run, or by their library where that has no name; the same again for processes
+// that are no rank, by program. Threads are compared within their role alone.
 #include "merge/attribution/roles.hpp"
 
 #include "blame/blame.hpp"
@@ -44,10 +44,101 @@ std::string workers_of(const std::string& library) {
   return matches("libstdc++.so*", library) ? "std::thread" : "";
 }
 
+/// Whether a procedure belongs to the C++ library, by its name, before which a return type may stand. Those
+/// of the C library are none's function either: threads wait, and std::async begins, in them.
+bool is_of_std(std::string_view name) {
+  name = name.substr(0, name.find_first_of("<("));
+  for (const std::string_view space : {"std::", "__gnu_cxx::", "__gthread_"}) {
+    const std::size_t at = name.find(space);
+    if (at != std::string_view::npos && (at == 0 || name[at - 1] == ' ')) return true;
+  }
+  return false;
+}
+
+/// Without its last list of parameters and what stands behind that.
+std::string without_parameters(std::string_view name) {
+  const std::size_t end = name.rfind(')');
+  std::size_t depth = 1, begin = end == std::string_view::npos ? 0 : end;
+  while (begin > 0 && depth > 0) {
+    --begin;
+    if (name[begin] == ')') ++depth;
+    if (name[begin] == '(') --depth;
+  }
+  const bool is_list = begin > 0 && (end + 1 == name.size() || name[end + 1] == ' ');
+  return std::string(is_list ? name.substr(0, begin) : name);
+}
+
+/// The type of what a std::thread runs, by the name of the function of the C++ library's that calls it and
+/// into which it may be inlined; empty for others, and where it calls by a pointer.
+std::string_view functor_of(std::string_view name) {
+  constexpr std::string_view kTuple = "std::tuple<";
+  const std::size_t tuple = name.rfind(kTuple);
+  if (name.find("::_M_run") == std::string_view::npos || tuple == std::string_view::npos) return {};
+  const std::string_view rest = name.substr(tuple + kTuple.size());
+  std::size_t end = 0, depth = 0;
+  for (; end < rest.size() && (depth > 0 || (rest[end] != ',' && rest[end] != '>')); ++end) {
+    if (rest[end] == '<' || rest[end] == '(') ++depth;
+    if ((rest[end] == '>' || rest[end] == ')') && depth > 0) --depth;
+  }
+  const std::string_view type = rest.substr(0, end);
+  return type.find("*)") != std::string_view::npos || is_of_std(type) ? std::string_view() : type;
+}
+
+/// What was called at a place, outermost first: the procedure and what was inlined into it.
+std::vector<std::string_view> called_at(const Place& place, const RecoveredStructure& structure) {
+  const structure::Point* point = structure.point(place);
+  std::vector<std::string_view> names;
+  if (point == nullptr) return names;
+  const structure::ModuleStructure& module = structure.modules()[place.module].structure;
+  for (std::uint32_t at = point->scope; at < module.scopes.size(); at = module.scopes[at].parent)
+    if (module.scopes[at].kind == structure::Scope::Kind::inlined) names.push_back(module.scopes[at].name);
+  if (point->procedure < module.procedures.size()) names.push_back(module.procedures[point->procedure].name);
+  std::ranges::reverse(names);
+  return names;
+}
+
+/// Names of which all must be the same.
+struct OneName {
+  std::string name;
+  bool several = false;
+  void add(std::string_view other) {
+    several = several || (!name.empty() && name != other);
+    name = other;
+  }
+};
+
+/// What a std::thread runs: the object that it was started with, or else the first function on its stacks
+/// that is not of the C++ library; empty where it is not known, or there are several.
+std::string function_of(const ThreadSummary& thread, const cct::ModuleTable& modules,
+                        const RecoveredStructure& structure) {
+  enum class Where : std::uint8_t { starting, in_std, beyond };
+  OneName functor, function;
+  std::vector<Where> at{Where::starting};  // the root, then by frame
+  for (const EntryFrame& frame : thread.entry) {
+    const Where called_from = frame.caller < at.size() ? at[frame.caller] : Where::beyond;
+    const std::string library = file_name(frame.module->path);
+    const bool of_system = matches("libc.so*", library) || matches("libpthread.so*", library);
+    at.push_back(called_from == Where::starting && !of_system ? Where::in_std : called_from);
+    const auto module = modules.find(*frame.module);
+    const bool skipped = of_system || matches("libstdc++.so*", library);
+    if (at.back() != Where::in_std || !module || skipped) continue;
+    for (const std::string_view name : called_at({.module = *module, .offset = frame.offset}, structure)) {
+      const bool of_std = is_of_std(name);
+      if (of_std && functor_of(name).empty()) continue;
+      at.back() = Where::beyond;
+      of_std ? functor.add(functor_of(name)) : function.add(without_parameters(name));
+      break;
+    }
+  }
+  const OneName& found = functor.name.empty() ? function : functor;
+  return found.several ? std::string() : found.name;
+}
+
 std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& modules,
                          const RecoveredStructure& structure) {
   const std::optional<Place> place = start_of(thread, modules);
   if (!place) return "thread";
+  if (std::string function = function_of(thread, modules, structure); !function.empty()) return function;
   const std::string library = file_name(modules[place->module].path);
   const structure::Point* point = structure.point(*place);
   if (point != nullptr) {

@@ -78,6 +78,12 @@ void ProcessPacker::add(const ProcessSummary& process, database::Encoder& into) 
     to.put_varint(since(thread.end_ns - thread.start_ns, thread.lived_ns));
     to.put_varint(thread.start_module ? number(thread.start_module) + 1 : 0);
     to.put_varint(thread.start_offset);
+    to.put_varint(thread.entry.size());
+    for (const EntryFrame& frame : thread.entry) {
+      to.put_varint(number(frame.module));
+      to.put_varint(frame.offset);
+      to.put_varint(frame.caller);
+    }
   }
   into.put(static_cast<std::uint32_t>(to.size()));
   into.append(to.bytes());
@@ -102,6 +108,14 @@ void unpack_thread(database::Decoder& from, const SharedByProcesses& shared, con
   const std::uint64_t module = from.get_varint();
   thread.start_module = module == 0 ? nullptr : named(shared.modules, module - 1);
   thread.start_offset = from.get_varint();
+  const std::uint64_t frames = from.get_varint();
+  if (frames > kEntryFrames) throw database::Malformed("a thread begins with too many frames");
+  thread.entry.resize(frames);
+  for (EntryFrame& frame : thread.entry) {
+    frame.module = named(shared.modules, from.get_varint());
+    frame.offset = from.get_varint();
+    frame.caller = static_cast<std::uint32_t>(std::min<std::uint64_t>(from.get_varint(), kEntryFrames));
+  }
 }
 
 }  // namespace

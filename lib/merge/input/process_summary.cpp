@@ -72,6 +72,39 @@ Launch launch_of(const measurement::ProcessInfo& process) {
 
 }  // namespace
 
+namespace {
+
+bool starts_std_threads(const std::string& module) {
+  return std::filesystem::path(module).filename().string().starts_with("libstdc++.so");
+}
+
+}  // namespace
+
+std::vector<EntryFrame> Summarizer::entry_of(const measurement::Measurement& file,
+                                             const measurement::ThreadProfile& thread) {
+  const std::size_t nodes = thread.nodes.size();
+  std::vector<std::uint32_t> depth(nodes), by_depth, number(nodes);
+  for (std::size_t i = 1; i < nodes; ++i) {
+    const cct::NodeId parent = thread.nodes[i].parent;
+    const bool whole =
+        parent != 0 && (depth[parent] > 0 || thread.nodes[parent].frame.kind == cct::FrameKind::thread_root);
+    if (!whole) continue;  // stacks that are known in part begin anywhere
+    depth[i] = depth[parent] + 1;
+    by_depth.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::ranges::stable_sort(by_depth, {}, [&depth](std::uint32_t node) { return depth[node]; });
+  std::vector<EntryFrame> entry;
+  for (const std::uint32_t i : by_depth) {
+    const cct::Node& node = thread.nodes[i];
+    const bool known = depth[i] == 1 || number[node.parent] != 0;
+    if (!known || node.frame.module >= file.modules.size()) continue;
+    entry.push_back({share(file.modules[node.frame.module].key), node.frame.offset, number[node.parent]});
+    number[i] = static_cast<std::uint32_t>(entry.size());
+    if (entry.size() == kEntryFrames) break;
+  }
+  return entry;
+}
+
 ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::string path,
                                      std::uint64_t bytes) {
   const measurement::ProcessInfo& process = file.process;
@@ -118,6 +151,7 @@ ProcessSummary Summarizer::summarize(const measurement::Measurement& file, std::
     if (t.worker && start < file.modules.size() && !file.modules[start].key.path.empty()) {
       t.start_module = share(file.modules[start].key);
       t.start_offset = thread.start_routine.offset;
+      if (starts_std_threads(t.start_module->path)) t.entry = entry_of(file, thread);
     }
   }
   votes_.add(summary);

@@ -28,6 +28,15 @@ struct Launch {
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
+/// A frame near the root of a thread's tree.
+struct EntryFrame {
+  std::shared_ptr<const cct::ModuleKey> module;
+  std::uint64_t offset = 0;
+  std::uint32_t caller = 0;  ///< its number among them, plus one; 0: the root
+};
+/// How many of them are kept: std::thread's and std::async's own are up to ten.
+inline constexpr std::size_t kEntryFrames = 24;
+
 /// What merging knows of a thread before it reads its tree.
 struct ThreadSummary {
   std::uint32_t ordinal = 0;
@@ -37,6 +46,8 @@ struct ThreadSummary {
   std::shared_ptr<const cct::ModuleKey>
       start_module;  ///< of the routine that a worker was started with; null: none
   std::uint64_t start_offset = 0;
+  /// Of a std::thread, whose routine is the same for all: the first frames of its stacks, callers first.
+  std::vector<EntryFrame> entry;
 };
 
 /// Counters of sampling, summed up over the threads of a run as they are met: there is one of these per run
@@ -133,6 +144,8 @@ class Summarizer {
  private:
   std::shared_ptr<const Launch> share(Launch&& launch);
   std::shared_ptr<const cct::ModuleKey> share(const cct::ModuleKey& key);
+  std::vector<EntryFrame> entry_of(const measurement::Measurement& file,
+                                   const measurement::ThreadProfile& thread);
 
   std::shared_ptr<const Launch> last_;                                  ///< mostly all are equal
   std::multimap<std::string, std::shared_ptr<const Launch>> launches_;  ///< by host
