@@ -284,6 +284,7 @@ class Report {
       std::string text = role_phrase(experiment_, role.role) +
                          keep(" (" + std::to_string(role.threads) + "): ") +
                          out_.share(role.idle_s / role.total_s) + " waiting";
+      if (role.serves) text += " to be needed (in no share above)";
       const std::string where = role.idle_s > 0 ? calls(role.where, role.idle_s) : std::string{};
       if (!where.empty()) text += ", " + where;
       out_.say(text, 2, 4);

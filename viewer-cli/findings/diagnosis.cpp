@@ -3,6 +3,7 @@
 #include "findings/diagnosis.hpp"
 
 #include "blame/blame.hpp"
+#include "findings/serving_threads.hpp"
 #include "measurement/kinds.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
@@ -98,10 +99,13 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
       const auto kind = static_cast<measurement::WaitKind>(experiment.contexts[context].wait_kind);
       add(here, {name, idle, kind == measurement::WaitKind::mpi || name.starts_with("MPI_")});
     }
-    for (const auto& [name, idle] : here) add(everywhere, idle);
     part.where = sorted(here);
-    diagnosis.total_s += part.total_s;
-    diagnosis.idle_s += part.idle_s;
+    part.serves = only_serves(figures, role);
+    if (!part.serves) {
+      for (const auto& [name, idle] : here) add(everywhere, idle);
+      diagnosis.total_s += part.total_s;
+      diagnosis.idle_s += part.idle_s;
+    }
     diagnosis.roles.push_back(std::move(part));
   }
   diagnosis.where = sorted(everywhere);
@@ -553,6 +557,7 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   diagnosis.elapsed_s = elapsed(figures, *time, left_out);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures, without_startup);
+  std::erase_if(diagnosis.blamed, [&](const Blamed& each) { return diagnosis.roles[each.role].serves; });
   return diagnosis;
 }
 

@@ -25,6 +25,7 @@ struct RoleIdleness {
   std::uint32_t role = 0;
   std::uint64_t threads = 0;
   double total_s = 0, idle_s = 0;
+  bool serves = false;        ///< only_serves(): no part of what is said of the run
   std::vector<IdleIn> where;  ///< most first
 };
 
@@ -89,7 +90,7 @@ bool lacks_cpu(const SuspectFacts& facts);
 /// How sure a suspect is: a hint where its excess lacks CPU time, else what prof-mpi found (docs/blame.md).
 database::Confidence confidence_of(const SuspectFacts& facts);
 
-/// What the report says, in figures.
+/// What the report says, in figures. Of threads that only serve others `roles` alone knows.
 struct Diagnosis {
   double total_s = 0, idle_s = 0;
   bool work_on_processor =

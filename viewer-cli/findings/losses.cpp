@@ -71,11 +71,17 @@ class Measurement {
   }
 
   void add_calls() {
-    for (const IdleIn& call : diagnosis_.where) {
-      double& seconds = !call.in_mpi                         ? losses_.threads_s
-                        : call.name.starts_with("MPI_File_") ? waited_for_files_s_
-                                                             : waited_s_;
-      seconds += call.seconds;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      if (role.serves) continue;
+      const double unhidden = unhidden_share(role);
+      for (const IdleIn& call : role.where) {
+        double& seconds = !call.in_mpi                         ? losses_.threads_s
+                          : call.name.starts_with("MPI_File_") ? waited_for_files_s_
+                                                               : waited_s_;
+        const double hidden_s = call.in_mpi ? (1 - unhidden) * call.seconds : 0;
+        seconds += call.seconds - hidden_s;
+        losses_.hidden_s += hidden_s;
+      }
     }
     const std::vector<ContextId> all_startup = views::mpi_start_up(experiment_);
     const std::vector<ContextId> startup =
@@ -85,6 +91,23 @@ class Measurement {
     waited_s_ = std::max(0.0, waited_s_ - sum_of(startup, idleness_));
     left_s_ = waited_s_ + waited_for_files_s_;
     losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_));
+  }
+
+  /// What counts of a role's waiting in MPI: of threads that communicate while main threads work, no larger
+  /// share of their time than those wait, for whomever.
+  [[nodiscard]] double unhidden_share(const RoleIdleness& role) const {
+    if (experiment_.run.ranks == 0 || experiment_.roles[role.role].name == "main" || role.total_s <= 0)
+      return 1;
+    double main_s = 0, main_idle_s = 0, in_mpi_s = 0;
+    for (const RoleIdleness& each : diagnosis_.roles) {
+      if (experiment_.roles[each.role].name != "main") continue;
+      main_s += each.total_s;
+      main_idle_s += each.idle_s;
+    }
+    for (const IdleIn& call : role.where)
+      if (call.in_mpi) in_mpi_s += call.seconds;
+    if (main_s <= 0 || in_mpi_s <= 0) return 1;
+    return std::min(1.0, main_idle_s / main_s * role.total_s / in_mpi_s);
   }
 
   /// Waiting in calls that read and write is in the time of input and output, but for what is explained by
@@ -143,6 +166,7 @@ class Measurement {
   /// Other threads than main ones may wait for each other.
   [[nodiscard]] bool waits_in_mpi(std::uint32_t role) const {
     if (experiment_.roles[role].name == "main") return true;
+    if (diagnosis_.roles[role].serves) return false;
     constexpr double kMostly = 0.5;
     const RoleIdleness& idleness = diagnosis_.roles[role];
     double in_mpi_s = 0;

@@ -8,6 +8,7 @@
 #include "findings/thread_causes.hpp"
 
 #include "findings/phrases.hpp"
+#include "findings/serving_threads.hpp"
 #include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -458,6 +459,7 @@ std::string who_idles(const views::Figures& figures) {
     const RoleIdles each{.role = role,
                          .idle = static_cast<double>(figures.context(role, *metric, 0, true).sum),
                          .time = static_cast<double>(figures.context(role, *time, 0, true).sum)};
+    if (only_serves(figures, role)) continue;
     all.idle += each.idle;
     all.time += each.time;
     if (each.idle > 0 && each.time > 0) roles.push_back(each);
@@ -482,6 +484,14 @@ bool is_parallel_body(const database::Contents& experiment, ContextId context) {
   const database::Context& scope = experiment.contexts[context];
   if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) return false;
   return label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos;
+}
+
+double served_s(const views::Figures& figures) {
+  const std::optional<std::uint32_t> idled = views::metric_named(figures.experiment(), "idleness-counted");
+  double sum = 0;
+  for (std::uint32_t role = 0; idled && role < figures.experiment().roles.size(); ++role)
+    if (only_serves(figures, role)) sum += static_cast<double>(figures.context(role, *idled, 0, true).sum);
+  return sum / kNsPerSecond;
 }
 
 ThreadCauses find_thread_causes(const views::Figures& figures) {
@@ -521,7 +531,8 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     named.resize(std::min(kNamed, static_cast<std::size_t>(little - named.begin())));
     return named;
   };
-  if (causes.idle_s >= kWorthReporting * total_s && !causes.idleness.empty()) {
+  const double idle_s = causes.idle_s - served_s(figures);
+  if (idle_s >= kWorthReporting * total_s && !causes.idleness.empty()) {
     if (const std::string who = who_idles(figures); !who.empty()) {
       const std::vector<NamedCause> named = most_of(causes.idleness, causes.idle_s);
       std::vector<std::string> parts;

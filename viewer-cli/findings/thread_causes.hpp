@@ -37,6 +37,9 @@ struct ThreadCauses {
 /// Whether the context is the body of a parallel region or of a task of OpenMP.
 bool is_parallel_body(const database::Contents& experiment, database::ContextId context);
 
+/// What threads idled that only serve others, in seconds: it is in the figures below, as the metric has it.
+double served_s(const views::Figures& figures);
+
 /// Of `figures` over all threads. Nothing where no process had several threads.
 ThreadCauses find_thread_causes(const views::Figures& figures);
 

@@ -3,6 +3,7 @@
 // part in anything (MPI's own, which sleep for messages) are left out: they would pass for useful.
 #include "findings/thread_efficiency.hpp"
 
+#include "findings/serving_threads.hpp"
 #include "findings/thread_causes.hpp"
 #include "measurement/kinds.hpp"
 #include "text/prose.hpp"
@@ -45,9 +46,14 @@ class Sums {
       for (std::size_t i = 0; i < active.size(); ++i) active[i] += more[i];
     }
     const std::uint32_t main = views::main_role(experiment_);
+    std::vector<bool> serves;
+    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role)
+      serves.push_back(only_serves(figures_, role));
     double sum = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const bool is_main = experiment_.locations[i].role == main;
+      const std::uint32_t role = experiment_.locations[i].role;
+      const bool is_main = role == main;
+      if (serves[role]) continue;
       if (!is_main && active[i] < kTakesPart * all[i]) continue;
       ++threads;
       workers += is_main ? 0 : 1;
@@ -151,13 +157,14 @@ ThreadEfficiency thread_efficiency_of(const views::Figures& figures, double para
   ThreadEfficiency result;
   std::uint64_t workers = 0;
   const double outside = sums.time_outside(result.threads, workers);
-  const double in_mpi = std::min(sums.idle_in_mpi(), causes.idle_s);
+  const double idle = std::max(causes.idle_s - served_s(figures), 0.0);
+  const double in_mpi = std::min(sums.idle_in_mpi(), idle);
   result.all_s = outside - in_mpi;
   if (workers == 0 || result.all_s <= 0) return {};
   double left = result.all_s;
-  const double serial = std::min(sums.idle_beside_serial(), causes.idle_s - in_mpi);
+  const double serial = std::min(sums.idle_beside_serial(), idle - in_mpi);
   result.serial = without(left, serial);
-  result.load_balance = without(left, causes.idle_s - in_mpi - serial);
+  result.load_balance = without(left, idle - in_mpi - serial);
   result.contention = without(left, causes.lock_waited_s);
   result.overhead = without(left, sums.overhead());
   result.thread = left / result.all_s;

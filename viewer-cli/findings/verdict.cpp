@@ -119,7 +119,11 @@ class VerdictWords {
     return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
            (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
-           share(waiting_s) + " waiting.";
+           share(waiting_s) + " waiting" + (2 * losses_.hidden_s >= waiting_s ? hidden_phrase() : ".");
+  }
+
+  [[nodiscard]] static std::string hidden_phrase() {
+    return ", mostly of threads that communicate while main threads work.";
   }
 
   [[nodiscard]] static std::string in_calls(const std::string& name) {

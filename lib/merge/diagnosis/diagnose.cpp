@@ -62,6 +62,27 @@ void diagnose_role(database::Experiment& experiment, const Roles& roles, std::ui
   experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
 }
 
+/// What mending other threads saves is at most what the run is longer than its busiest main thread works:
+/// that one has the same work then (docs/algorithms.md 5.5).
+void limit_savings(database::Experiment& experiment, const Roles& roles, WorkByThread& work) {
+  const auto is_of_main = [&](std::uint32_t role) { return experiment.roles[role].name == "main"; };
+  const auto others = [&](const database::Suspect& suspect) { return !is_of_main(suspect.role); };
+  if (std::ranges::none_of(experiment.suspects, others)) return;
+  const blame::Ranges all{{.first = 0, .end = static_cast<database::ContextId>(experiment.contexts.size())}};
+  const std::vector<std::uint64_t> idle = work.idleness(all);
+  const std::vector<std::uint64_t>& works = work.of(all, all);
+  std::uint64_t longest = 0, busiest = 0;
+  for (std::size_t l = 0; l < works.size() && l < idle.size(); ++l) {
+    longest = std::max(longest, works[l] + idle[l]);
+    if (is_of_main(roles.of(l))) busiest = std::max(busiest, works[l]);
+  }
+  for (database::Suspect& suspect : experiment.suspects) {
+    if (!others(suspect)) continue;
+    suspect.save_balanced_ns = std::min(suspect.save_balanced_ns, longest - busiest);
+    suspect.save_removed_ns = std::min(suspect.save_removed_ns, longest - busiest);
+  }
+}
+
 }  // namespace
 
 void diagnose(WorkByThread& work, database::Experiment& experiment, const Roles& roles,
@@ -71,6 +92,7 @@ void diagnose(WorkByThread& work, database::Experiment& experiment, const Roles&
   work.run([&] {
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
       diagnose_role(experiment, roles, role, summaries.roles[role], work, measured);
+    limit_savings(experiment, roles, work);
   });
   std::ranges::stable_sort(experiment.suspects, std::ranges::greater(), &database::Suspect::explains_ns);
 }

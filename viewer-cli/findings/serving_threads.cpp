@@ -1,0 +1,44 @@
+// Threads that only wait to be needed (docs/diagnosis.md): their waiting is no loss.
+#include "findings/serving_threads.hpp"
+
+#include "measurement/kinds.hpp"
+#include "views/column.hpp"
+
+#include <optional>
+
+namespace culprit::viewer {
+namespace {
+
+using database::ContextId;
+using measurement::WaitKind;
+
+/// Of their time: a pool that works for a hundredth of it has been idle, not serving. Who receives messages
+/// works on each of them.
+constexpr double kNearlyAlways = 0.99, kMostlyInMpi = 0.95;
+
+}  // namespace
+
+bool only_serves(const views::Figures& figures, std::uint32_t role) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> time = views::metric_named(experiment, "REALTIME");
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
+  const std::string_view name = experiment.roles[role].name;
+  if (!time || !idleness || name == "main" || name.ends_with(" main")) return false;
+  const auto value = [&](std::uint32_t metric, ContextId context) {
+    return static_cast<double>(figures.context(role, metric, context, true).sum);
+  };
+  const double lived = value(*time, 0), idle = value(*idleness, 0);
+  if (lived <= 0 || idle < kMostlyInMpi * lived) return false;
+  double in_mpi = 0, in_teams = 0;
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const database::Context& scope = experiment.contexts[context];
+    if ((scope.flags & database::kFrontier) == 0) continue;
+    const auto kind = static_cast<WaitKind>(scope.wait_kind);
+    if (kind == WaitKind::mpi) in_mpi += value(*idleness, context);
+    if (kind == WaitKind::omp_barrier || kind == WaitKind::omp_idle) in_teams += value(*idleness, context);
+  }
+  if (in_teams > (1 - kMostlyInMpi) * idle) return false;
+  return idle >= (2 * in_mpi >= idle ? kMostlyInMpi : kNearlyAlways) * lived;
+}
+
+}  // namespace culprit::viewer
