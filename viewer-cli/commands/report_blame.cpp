@@ -91,7 +91,9 @@ void BlameParagraphs::blame(const Blamed& blamed, bool first) {
   if (whole) {
     text += ": no smaller part that holds the waiting takes" + equally + '.';
   } else if (first && several) {
-    text += ", which takes" + equally + ": the cause is inside it.";
+    // Without any, opposite waits may cancel within it that have causes elsewhere.
+    const bool known = !suspects_below(experiment_, blamed).empty();
+    text += ", which takes" + equally + (known ? ": the cause is inside it." : ".");
   } else {
     text += '.';
   }
@@ -139,7 +141,7 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   const bool again = explained == 0 && !said_why_none_.insert(blamed.role).second;
   if (again && experiment_.roles[blamed.role].threads == 1) return;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
-                 : unexplained_phrase(of_.figures, blamed.role, explained == 0 ? "" : out_.time(left),
+                 : unexplained_phrase(of_.figures, blamed, explained == 0 ? "" : out_.time(left),
                                       explained / blamed.idle_s),
            2);
 }

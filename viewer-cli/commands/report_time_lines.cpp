@@ -19,7 +19,8 @@ using PlaceKind = ReportPlace::Kind;
 
 class TimeLines {
  public:
-  TimeLines(const database::Contents& experiment, ReportWriter& out) : experiment_(experiment), out_(out) {}
+  TimeLines(const views::Figures& figures, ReportWriter& out)
+      : figures_(figures), experiment_(figures.experiment()), out_(out) {}
 
   void write() {
     const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
@@ -68,13 +69,13 @@ class TimeLines {
     const CostlyCode& code = costliest->code;
     const std::string who = on_threads(code) + (code.who.parts().size() > 1 ? "," : "");
     std::string text =
-        ' ' + out_.capital(out_.scope(code.scope.context, true, out_.width() / 3)) +
+        ' ' + out_.capital(code_text(code.scope.context)) +
         (costliest->in_call ? " itself, beyond its waits," : "") + who + " caused " + share(code, sum) +
         " of " + out_.time(seconds_of(sum)) + " of waiting" +
         (code.long_term_ns > 0 ? ", " + out_.time(seconds_of(code.long_term_ns)) + " of it indirectly" : "");
     if (const std::optional<CostlyCode>& own = costliest->of_program)
-      text += "; of the program's code, " + out_.scope(own->scope.context, true, out_.width() / 3) +
-              on_threads(*own) + " caused most, " + share(*own, sum);
+      text += "; of the program's code, " + code_text(own->scope.context) + on_threads(*own) +
+              " caused most, " + share(*own, sum);
     return text + '.';
   }
   [[nodiscard]] std::string on_threads(const CostlyCode& code) const {
@@ -92,7 +93,13 @@ class TimeLines {
     const ListRow& first = list.rows.front();
     return " " + out_.link("The critical path", PlaceKind::critical_path) + " spends " +
            out_.share(share_of(list, first).value_or(0)) + " of its " + out_.time(seconds_of(list.whole_ns)) +
-           " in " + out_.scope(first.paths.front().context, true, out_.width() / 3) + ".";
+           " in " + code_text(first.paths.front().context) + ".";
+  }
+
+  /// Of code, with a link to it.
+  [[nodiscard]] std::string code_text(database::ContextId context) const {
+    return out_.link(cause_phrase(figures_, context, out_.width() / 3, out_.unicode()),
+                     {.kind = PlaceKind::context, .scope = context});
   }
 
   [[nodiscard]] std::string outliers() const {
@@ -127,14 +134,15 @@ class TimeLines {
     return " of " + out_.scope(variation.context, true, out_.width() / 3);
   }
 
+  const views::Figures& figures_;
   const database::Contents& experiment_;
   ReportWriter& out_;
 };
 
 }  // namespace
 
-void write_time_lines(const database::Contents& experiment, ReportWriter& out) {
-  TimeLines(experiment, out).write();
+void write_time_lines(const views::Figures& figures, ReportWriter& out) {
+  TimeLines(figures, out).write();
 }
 
 }  // namespace culprit::viewer

@@ -9,6 +9,8 @@
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
+#include "views/folding.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -103,8 +105,7 @@ std::string common_cause_phrase(const database::Contents& experiment, const Comm
 
 namespace {
 
-/// There are causes.
-CostlyCode costliest_of(std::span<const Cause> causes) {
+std::map<database::TimedScope, CostlyCode> codes_of(std::span<const Cause> causes) {
   std::map<database::TimedScope, CostlyCode> all;
   for (const Cause& cause : causes) {
     CostlyCode& code = all[cause.scope];
@@ -113,6 +114,12 @@ CostlyCode costliest_of(std::span<const Cause> causes) {
     code.long_term_ns += cause.long_term_ns;
     code.who.add(cause.location, cause.cost_ns());
   }
+  return all;
+}
+
+/// There are causes.
+CostlyCode costliest_of(std::span<const Cause> causes) {
+  std::map<database::TimedScope, CostlyCode> all = codes_of(causes);
   const auto costliest =
       std::ranges::max_element(all, {}, [](const auto& one) { return one.second.cost_ns; });
   CostlyCode code = std::move(costliest->second);
@@ -135,6 +142,69 @@ std::optional<CostliestCode> costliest_code(const database::Contents& experiment
   std::ranges::remove_copy_if(causes, std::back_inserter(of_program), is_call, &Cause::scope);
   if (!of_program.empty()) found.of_program = costliest_of(of_program);
   return found;
+}
+
+namespace {
+
+/// The procedure that cause_phrase() names; that around the context where no other is.
+ContextId deciding_procedure(const views::Figures& figures, ContextId context) {
+  constexpr double kNearlyAll = 0.8, kHardly = 0.01;
+  const database::Contents& experiment = figures.experiment();
+  const auto time = views::metric_named(experiment, "REALTIME");
+  const auto sum = [&](const std::optional<std::uint32_t>& metric, ContextId at) {
+    double ns = 0;
+    for (std::uint32_t role = 0; metric && role < experiment.roles.size(); ++role)
+      ns += static_cast<double>(figures.context(role, *metric, at, true).sum);
+    return ns;
+  };
+  const auto communicates = [&](ContextId at) {
+    return sum(views::metric_named(experiment, "idleness"), at) +
+               sum(views::metric_named(experiment, "communication"), at) >
+           kHardly * sum(time, at);
+  };
+  const ContextId inside = enclosing_procedure(experiment, context);
+  ContextId named = inside;
+  const double within = inside == database::kNone ? 0 : sum(time, inside);
+  for (ContextId at = inside; at != database::kNone && within > 0;) {
+    at = enclosing_procedure(experiment, experiment.contexts[at].parent);
+    if (at == database::kNone || within < kNearlyAll * sum(time, at) || communicates(at)) break;
+    const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
+    const bool users = (experiment.contexts[at].flags & database::kRunTime) == 0 &&
+                       !views::is_library(frame) && !views::base_name(frame.module).starts_with("libc.so");
+    if (users) named = at;
+  }
+  return named;
+}
+
+}  // namespace
+
+std::string cause_phrase(const views::Figures& figures, ContextId context, std::size_t width, bool unicode) {
+  const database::Contents& experiment = figures.experiment();
+  const ContextId named = deciding_procedure(figures, context);
+  if (named == database::kNone || named == enclosing_procedure(experiment, context))
+    return scope_phrase(experiment, context, true, width, unicode);
+  return suspect_phrase(experiment, named, context, width, unicode);
+}
+
+std::string main_causes_phrase(const views::Figures& figures, std::size_t width, bool unicode) {
+  constexpr double kMuch = 0.2;
+  constexpr std::size_t kMost = 2;
+  const database::Contents& experiment = figures.experiment();
+  const auto whole = static_cast<double>(waiting_after_init_ns(experiment));
+  std::vector<CostlyCode> large;
+  UsersScopes scopes(experiment);
+  std::vector<Cause> causes(experiment.trace().causes.begin(), experiment.trace().causes.end());
+  for (Cause& cause : causes) cause.scope.context = scopes.of(cause.scope.context);
+  for (auto& [scope, code] : codes_of(causes))
+    if (static_cast<double>(code.cost_ns) >= kMuch * whole) large.push_back(std::move(code));
+  std::ranges::stable_sort(large, std::ranges::greater(), &CostlyCode::cost_ns);
+  if (large.size() > kMost) large.resize(kMost);
+  std::vector<std::string> parts;
+  for (CostlyCode& code : large)
+    parts.push_back(cause_phrase(figures, code.scope.context, width, unicode) + " on " +
+                    threads_phrase(experiment, notable(std::move(code.who)).locations()) + " (" +
+                    keep(round_percent(static_cast<double>(code.cost_ns) / whole)) + ')');
+  return enumerate(parts);
 }
 
 namespace {

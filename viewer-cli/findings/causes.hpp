@@ -2,6 +2,7 @@
 
 #include "database/contents.hpp"
 #include "findings/thread_times.hpp"
+#include "views/figures.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,16 @@ struct CostliestCode {
 /// Of causes by scope; nothing where there are none.
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const database::Cause> causes);
+
+/// Code that a cost is charged to, as users know it: `ice (in spin at c.c:6)`. The former is the outermost
+/// procedure that calls no MPI and of whose time the latter is four fifths, on all threads
+/// (docs/algorithms.md 8). Cost: a look-up for each caller.
+std::string cause_phrase(const views::Figures& figures, database::ContextId context, std::size_t width,
+                         bool unicode);
+
+/// What causes a fifth of all waiting or more, at most two: `ice (in spin at c.c:6) on rank 1 (46 %) and
+/// output on rank 0 (40 %)`; empty where nothing does.
+std::string main_causes_phrase(const views::Figures& figures, std::size_t width, bool unicode);
 
 /// Who waited for a thread: the exact waits of a run, by whom and where they were for.
 class WaitsFor {

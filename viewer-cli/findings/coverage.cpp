@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -48,6 +49,26 @@ std::string reason(const views::Figures& figures, std::uint32_t role, double exp
   const double left_for_late = share_for_late_ranks(figures, role) - explained;
   if (2 * left_for_late >= 1 - explained) return "the slow rank changes over time; see `causes`.";
   return explained > 0 ? "most of that is not for late ranks." : "most waiting is not for late ranks.";
+}
+
+/// The rank that nearly all exact waits within a context are for; kNone where there is no such one.
+std::uint32_t mostly_waited_for(const database::Contents& experiment, database::ContextId within) {
+  constexpr double kNearlyAll = 0.8;
+  std::map<std::int32_t, std::pair<double, std::uint32_t>> by_rank;
+  double all_ns = 0;
+  for (const database::Wait& wait : experiment.waits()) {
+    const bool here = within <= wait.context && wait.context < experiment.contexts[within].end;
+    if (!here || !wait.exact || !metrics::is_whole_wait(wait.pattern) ||
+        wait.cause_location == database::kNone)
+      continue;
+    auto& [ns, location] = by_rank[experiment.locations[wait.cause_location].rank];
+    ns += static_cast<double>(wait.ns);
+    location = wait.cause_location;
+    all_ns += static_cast<double>(wait.ns);
+  }
+  for (const auto& [rank, part] : by_rank)
+    if (part.first >= kNearlyAll * all_ns) return part.second;
+  return database::kNone;
 }
 
 }  // namespace
@@ -151,9 +172,10 @@ std::string none_slower_phrase(const database::Contents& experiment, std::uint32
          " is consistently slower here";
 }
 
-std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left,
+std::string unexplained_phrase(const views::Figures& figures, const Blamed& blamed, const std::string& left,
                                double explained) {
   const database::Contents& experiment = figures.experiment();
+  const std::uint32_t role = blamed.role;
   const std::string partly = partly_measured(experiment);
   const bool several = experiment.roles[role].threads > 1;
   if (!partly.empty() && !several)
@@ -170,6 +192,11 @@ std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role
   const std::string found =
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
+  if (const std::uint32_t whom = mostly_waited_for(experiment, blamed.context); whom != database::kNone) {
+    const std::string rank = keep("rank " + std::to_string(experiment.locations[whom].rank));
+    return (left.empty() ? "Most of it is" : left + " remain unexplained, most of it") + " waited for " +
+           rank + ", where no code takes longer over the whole run: see `causes`.";
+  }
   return found + ": " + reason(figures, role, explained);
 }
 
@@ -178,8 +205,10 @@ std::string no_suspects_phrase(const database::Contents& experiment) {
     return "No uneven code found among the threads measured; " + partly +
            ", and the cause of waiting may lie on the others.";
   return experiment.locations.size() > 1
-             ? "No uneven code found: nothing takes consistently longer on some ranks, or on some threads of "
-               "one role, than on the others."
+             ? "No uneven code found: over the whole run, nothing that takes longer on some ranks, or on "
+               "some "
+               "threads of one role, explains the waiting. Time lines show who is late when (hpcrun-lite "
+               "--trace, then `causes`)."
              : "No uneven code: the run has one thread, so there is nothing to balance between threads.";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/diagnosis.hpp"
 #include "views/figures.hpp"
 
 #include <cstdint>
@@ -51,9 +52,9 @@ std::string little_idleness_phrase(const database::Contents& experiment);
 /// `No rank is consistently slower here`.
 std::string none_slower_phrase(const database::Contents& experiment, std::uint32_t role);
 
-/// One sentence on idleness of a role that no suspect explains. `left`: an amount, where others explain the
+/// One sentence on blamed idleness that no suspect explains. `left`: an amount, where others explain the
 /// rest; else empty.
-std::string unexplained_phrase(const views::Figures& figures, std::uint32_t role, const std::string& left,
+std::string unexplained_phrase(const views::Figures& figures, const Blamed& blamed, const std::string& left,
                                double explained);
 
 /// One sentence for where there are no suspects.

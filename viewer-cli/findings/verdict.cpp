@@ -44,11 +44,11 @@ constexpr double kNotableWaiting = 0.01;
 /// The words for each kind.
 class VerdictWords {
  public:
-  /// `threads`: what to say of idle threads beside how long they are.
+  /// `details`: what to say beside how long threads idle, or ranks wait.
   VerdictWords(const database::Contents& experiment, const Diagnosis& diagnosis,
-               const MeasuredLosses& measured, std::string threads, std::size_t width, bool unicode)
+               const MeasuredLosses& measured, std::string details, std::size_t width, bool unicode)
       : experiment_(experiment),
-        threads_(std::move(threads)),
+        details_(std::move(details)),
         diagnosis_(diagnosis),
         measured_(measured),
         losses_(measured.losses),
@@ -87,7 +87,7 @@ class VerdictWords {
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
         return "Idle threads: threads wait for others of their process " + share(losses_.threads_s) +
-               " of the time." + threads_;
+               " of the time." + details_;
       case VerdictKind::too_short:
         break;
     }
@@ -191,8 +191,8 @@ class VerdictWords {
     constexpr double kMostOfAll = 0.9;
     const double one_s = facts ? seconds_of(facts->suspect->explains_ns) : all_s;
     if (one_s >= kMostOfAll * all_s) return " The others wait for that " + share(all_s) + " of the time.";
-    return " The others wait for that " + share(one_s) + " of the time, and " + share(all_s) +
-           " with other code of this kind.";
+    return " The others wait for that " + share(one_s) +
+           " of the time; together with other code of this kind, " + share(all_s) + '.';
   }
 
   /// What ended the run, where a rank did: before whatever the run loses.
@@ -214,6 +214,7 @@ class VerdictWords {
     if (const std::optional<CommonCause> common = common_cause(experiment_))
       return " Most of it comes from " + scope_phrase(experiment_, common->context, true, width_, unicode_) +
              '.';
+    if (!details_.empty()) return " It comes mostly from " + details_ + '.';
     return {};
   }
 
@@ -232,7 +233,7 @@ class VerdictWords {
   }
 
   const database::Contents& experiment_;
-  std::string threads_;
+  std::string details_;  ///< of idle threads: who and why; of uneven work that moves: its causes
   const Diagnosis& diagnosis_;
   const MeasuredLosses& measured_;
   const Losses& losses_;
@@ -315,13 +316,15 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   measured.losses.no_processor_s = parts.no_processor_s;
   measured.losses.elsewhere_s = parts.elsewhere_s;
   const VerdictKind kind = decide(measured.losses);
-  std::string threads;
+  std::string details;
   if (kind == VerdictKind::threads_idle) {
     for (const std::string& phrase : thread_cause_phrases(figures, diagnosis.total_s, width, unicode))
-      threads += ' ' + phrase;
+      details += ' ' + phrase;
+  } else if (kind == VerdictKind::uneven_drifting || kind == VerdictKind::uneven_intermittent) {
+    details = main_causes_phrase(figures, width, unicode);
   }
   return {.kind = kind,
-          .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(threads), width, unicode)
+          .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(details), width, unicode)
                       .text(kind),
           .confidence = lost_paths_text(figures.experiment()).empty()
                             ? confidence(kind, measured, figures.experiment().trace().traced > 0)

@@ -54,6 +54,10 @@ class StartPage {
   [[nodiscard]] std::string scope(database::ContextId context) const {
     return scope_phrase(experiment_, context, false, static_cast<std::size_t>(width_), workspace_.unicode());
   }
+  [[nodiscard]] std::string cause(database::ContextId context) const {
+    return cause_phrase(views::Figures(workspace_.source()), context, static_cast<std::size_t>(width_),
+                        workspace_.unicode());
+  }
   void link(const std::string& name, const std::string& right, const Target& target, int indent) {
     page_.add(link_line(name, right, target, width_, indent, workspace_.unicode()));
   }
@@ -166,7 +170,7 @@ class StartPage {
     const bool again = std::exchange(said_that_delays_move_, true);
     if (again && experiment_.roles[blamed.role].threads == 1) return;
     page_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
-                    : unexplained_phrase(all, blamed.role, "", 0),
+                    : unexplained_phrase(all, blamed, "", 0),
               width_, 4, Tone::dim);
   }
 
@@ -190,7 +194,7 @@ class StartPage {
 
   void costly(const std::string& what, const CostlyCode& code, const char* beyond) {
     const std::vector<std::uint32_t> who = code.who.locations();
-    link(what + scope(code.scope.context) + beyond + " on " + threads_phrase(experiment_, who),
+    link(what + cause(code.scope.context) + beyond + " on " + threads_phrase(experiment_, who),
          time(seconds_of(code.cost_ns)), to_context(code.scope.context, who), 0);
   }
 
@@ -212,7 +216,7 @@ class StartPage {
     if (!findings_.critical.rows.empty() && are_ranks_comparable(experiment_)) {
       const ListRow& first = findings_.critical.rows.front();
       const database::ContextId context = first.paths.front().context;
-      link("longest on the critical path: " + scope(context),
+      link("longest on the critical path: " + cause(context),
            round_percent(share_of(findings_.critical, first).value_or(0)) + " of it", to_context(context), 0);
     }
     outlier();
