@@ -178,11 +178,12 @@ ContextId deciding_procedure(const views::Figures& figures, ContextId context) {
 
 }  // namespace
 
-std::string cause_phrase(const views::Figures& figures, ContextId context, std::size_t width, bool unicode) {
+std::string cause_phrase(const views::Figures& figures, ContextId context, bool article, std::size_t width,
+                         bool unicode) {
   const database::Contents& experiment = figures.experiment();
   const ContextId named = deciding_procedure(figures, context);
   if (named == database::kNone || named == enclosing_procedure(experiment, context))
-    return scope_phrase(experiment, context, true, width, unicode);
+    return scope_phrase(experiment, context, article, width, unicode);
   return suspect_phrase(experiment, named, context, width, unicode);
 }
 
@@ -201,7 +202,7 @@ std::string main_causes_phrase(const views::Figures& figures, std::size_t width,
   if (large.size() > kMost) large.resize(kMost);
   std::vector<std::string> parts;
   for (CostlyCode& code : large)
-    parts.push_back(cause_phrase(figures, code.scope.context, width, unicode) + " on " +
+    parts.push_back(cause_phrase(figures, code.scope.context, true, width, unicode) + " on " +
                     threads_phrase(experiment, notable(std::move(code.who)).locations()) + " (" +
                     keep(round_percent(static_cast<double>(code.cost_ns) / whole)) + ')');
   return enumerate(parts);

@@ -57,8 +57,8 @@ std::optional<CostliestCode> costliest_code(const database::Contents& experiment
 /// Code that a cost is charged to, as users know it: `ice (in spin at c.c:6)`. The former is the outermost
 /// procedure that calls no MPI and of whose time the latter is four fifths, on all threads
 /// (docs/algorithms.md 8). Cost: a look-up for each caller.
-std::string cause_phrase(const views::Figures& figures, database::ContextId context, std::size_t width,
-                         bool unicode);
+std::string cause_phrase(const views::Figures& figures, database::ContextId context, bool article,
+                         std::size_t width, bool unicode);
 
 /// What causes a fifth of all waiting or more, at most two: `ice (in spin at c.c:6) on rank 1 (46 %) and
 /// output on rank 0 (40 %)`; empty where nothing does.

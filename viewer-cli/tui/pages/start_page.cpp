@@ -55,7 +55,7 @@ class StartPage {
     return scope_phrase(experiment_, context, false, static_cast<std::size_t>(width_), workspace_.unicode());
   }
   [[nodiscard]] std::string cause(database::ContextId context) const {
-    return cause_phrase(views::Figures(workspace_.source()), context, static_cast<std::size_t>(width_),
+    return cause_phrase(views::Figures(workspace_.source()), context, false, static_cast<std::size_t>(width_),
                         workspace_.unicode());
   }
   void link(const std::string& name, const std::string& right, const Target& target, int indent) {
