@@ -3,6 +3,8 @@
 
 #include "diagnosed_run.hpp"
 
+#include <atomic>
+
 #include <catch2/catch.hpp>
 
 namespace summarize_test {
@@ -15,15 +17,13 @@ namespace {
 merge::Summaries summaries_of(const DiagnosedRun& run, int ranks) {
   const merge::Plan plan(run.shape, std::vector<std::uint8_t>{0, 0, 0, 1, 1});
   merge::Summaries at_root;
+  std::atomic<int> with_some = 0;  // ranks are threads, which Catch2 does not allow to check anything
   run.analyse(ranks, [&](exchange::Communicator& comm, merge::ThreadAccumulation& accumulation) {
     merge::Summaries found = merge::summarize(comm, run.shape, plan, accumulation.roles());
-    if (comm.rank() == 0) {
-      at_root = std::move(found);
-    } else {
-      CHECK(found.contexts.empty());
-      CHECK(found.roles.empty());
-    }
+    if (!found.contexts.empty() || !found.roles.empty()) ++with_some;
+    if (comm.rank() == 0) at_root = std::move(found);
   });
+  CHECK(with_some == 1);
   return at_root;
 }
 
