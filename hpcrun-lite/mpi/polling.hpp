@@ -47,6 +47,9 @@ class Polls {
   /// taken. And of the spin's length, one part in this many.
   static constexpr std::uint64_t kUsedOnce = 60'000;
   static constexpr std::uint64_t kUsedPart = 64;
+  /// A gap of which the thread used no more than one part in this many was a nap, such as of a millisecond
+  /// after each poll, which costs a switch every time.
+  static constexpr std::uint64_t kNapPart = 16;
 
   /// Whether the last poll was answered with no.
   [[nodiscard]] bool failed() const { return failed_; }
@@ -110,6 +113,7 @@ class Polls {
     const auto before = static_cast<std::uint64_t>(part * static_cast<double>(passed));
     const std::uint64_t in_gap = used > before ? used - before : 0;
     if (first_) return in_gap < kUsedOnce && in_gap < (passed - before) / 2;
+    if (spinning_ && in_gap < kUsedOnce && kNapPart * in_gap <= passed - before) return true;
     if (!spinning_ || forgiven_ns_ + in_gap > kUsedOnce + (now - spun_since_ns_) / kUsedPart) return false;
     forgiven_ns_ += in_gap;
     return true;

@@ -287,7 +287,7 @@ class ExactWaits(harness.Workspace):
                 self.assertAlmostEqual(cost, true / 1e9, delta=0.05 * true / 1e9 + allowed, msg=(found, name))
         # Reports name what the user wrote, not what it sleeps in: one loop, or first() with all that it calls.
         report = " ".join(harness.run([harness.VIEWER, self.database, "report"]).stdout.split())
-        self.assertRegex(report, r"([^,]* in truth_sleep|[Ff]irst at [^,]* and what it calls,) on rank [0-9]+,? caused [0-9.]+.% of ")
+        self.assertRegex(report, r"([^,]* in truth_sleep|\w+ \(in truth_sleep at [^)]*\)|[Ff]irst at [^,]* and what it calls,) on rank [0-9]+,? caused [0-9.]+.% of ")
         # As built in: foo takes two delays, own_work one; and foo is waited for directly, too.
         self.assertGreater(found["foo"][1], 0.5 * DELAY / 1e3 * REPETITIONS)
         self.assertGreater(found["own_work"][0], 0.5 * DELAY / 1e3 * REPETITIONS)

@@ -109,6 +109,17 @@ TEST_CASE("a sample that is taken between two polls is no work of the program's"
   }
 }
 
+TEST_CASE("who takes a nap of a millisecond after each poll waits") {
+  Poller thread;
+  thread.poll(100);
+  for (int i = 0; i < 1'000; ++i) {
+    run(20 * kMicrosecond);
+    sleep(kMillisecond);
+    run(30 * kMicrosecond);
+    CHECK(thread.poll(100));
+  }
+}
+
 TEST_CASE("work in a gap in which the processor was lost, too, is work") {
   Poller thread;
   thread.spin(1'000, 2 * kMicrosecond);
