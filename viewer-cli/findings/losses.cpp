@@ -5,6 +5,7 @@
 #include "findings/losses.hpp"
 
 #include "blame/machine.hpp"
+#include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 #include "views/start_up.hpp"
@@ -83,6 +84,7 @@ class Measurement {
         losses_.hidden_s += hidden_s;
       }
     }
+    waited_s_ += polling(experiment_).late_s;  // which samples call work
     const std::vector<ContextId> all_startup = views::mpi_start_up(experiment_);
     const std::vector<ContextId> startup =
         diagnosis_.without_startup ? std::vector<ContextId>() : all_startup;

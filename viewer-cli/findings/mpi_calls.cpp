@@ -70,16 +70,28 @@ FileTraffic file_traffic(const database::Contents& experiment, ContextId context
           .written = sum_at(experiment, "bytes-written", context)};
 }
 
-std::string polling_phrase(const database::Contents& experiment, bool unicode) {
-  if (experiment.trace().traced == 0) return {};
-  double waited_s = 0, in_polls_s = 0;
+Polling polling(const database::Contents& experiment) {
+  Polling found;
+  if (experiment.trace().traced == 0) return found;
+  double in_polls_s = 0;
   for (const CallTraffic& call : experiment.communication().calls) {
     if (polls_in_vain(experiment, call.context) == 0) continue;
-    waited_s += seconds_of(call.ns);
+    found.lasted_s += seconds_of(call.ns);
     in_polls_s += seconds_of(sum_at(experiment, "REALTIME", call.context));
   }
+  found.between_s = std::max(0.0, found.lasted_s - in_polls_s);
+  for (const database::Wait& wait : experiment.waits()) {
+    const bool late =
+        wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone;
+    if (late && polls_in_vain(experiment, wait.context) != 0) found.late_s += seconds_of(wait.ns);
+  }
+  found.late_s = std::min(found.late_s, found.between_s);
+  return found;
+}
+
+std::string polling_phrase(const database::Contents& experiment, bool unicode) {
   constexpr double kNotable = 0.01;  // of the run
-  const double between_s = waited_s - in_polls_s;
+  const auto [waited_s, between_s, late_s] = polling(experiment);
   if (between_s <= 0 || between_s < kNotable * seconds_of(sum_at(experiment, "REALTIME", 0))) return {};
   return "Loops of polls wait for " + keep(duration(waited_s, unicode)) +
          " by time lines. Samples (views, blame, the share of waiting) count the loops' code between the "

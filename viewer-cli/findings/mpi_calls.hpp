@@ -54,6 +54,14 @@ bool receives(const std::string& name);
 
 // What of communication is worth a sentence (docs/diagnosis.md).
 
+/// Loops of polls, as time lines show them: how long they lasted; of that, how long their own code between
+/// the polls; and of that, what they waited for late ranks. Samples call that code work.
+struct Polling {
+  double lasted_s = 0, between_s = 0, late_s = 0;
+};
+/// All 0 without a trace.
+Polling polling(const database::Contents& experiment);
+
 /// Loops of polls wait in time lines, whereas samples find work between the polls: how much that is, where it
 /// is 1 % of the run or more; else empty.
 std::string polling_phrase(const database::Contents& experiment, bool unicode);

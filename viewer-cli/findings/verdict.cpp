@@ -69,7 +69,7 @@ class VerdictWords {
                " of the time. A longer run shows more of the program itself.";
       case VerdictKind::uneven_lasting:
         return "Uneven work" + of_suspect(measured_.lasting) +
-               others_wait(measured_.lasting, losses_.lasting_s);
+               others_wait(measured_.lasting, losses_.lasting_s) + (measured_.lasting ? "" : dearest());
       case VerdictKind::serial:
         return "A serial section" + of_suspect(measured_.serial) +
                others_wait(measured_.serial, losses_.serial_s);
@@ -320,7 +320,8 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   if (kind == VerdictKind::threads_idle) {
     for (const std::string& phrase : thread_cause_phrases(figures, diagnosis.total_s, width, unicode))
       details += ' ' + phrase;
-  } else if (kind == VerdictKind::uneven_drifting || kind == VerdictKind::uneven_intermittent) {
+  } else if (kind == VerdictKind::uneven_drifting || kind == VerdictKind::uneven_intermittent ||
+             (kind == VerdictKind::uneven_lasting && !measured.lasting)) {
     details = main_causes_phrase(figures, width, unicode);
   }
   return {.kind = kind,
