@@ -81,10 +81,10 @@ bool is_only_limit(double by_sums_s, const std::optional<ReplayedSaving>& replay
 std::string saving_phrase(double by_sums_s, const std::optional<ReplayedSaving>& replayed, double run_s,
                           bool unicode) {
   const double by_sums = by_sums_s / run_s;
+  if (by_sums < 0.005) return "under 1 % of the run time";
   if (is_only_limit(by_sums_s, replayed))
     return "at most " + keep(round_percent(by_sums)) + " of the run time";
-  if (!replayed)
-    return keep((by_sums >= 0.005 ? "about " : "") + round_percent(by_sums)) + " of the run time";
+  if (!replayed) return keep("about " + round_percent(by_sums)) + " of the run time";
   const double least_s = std::max(replayed->seconds(), 0.0);
   const std::string share = keep(round_percent(least_s / run_s));
   const std::string how = keep(duration(least_s, unicode)) + ", by a replay of the time lines)";

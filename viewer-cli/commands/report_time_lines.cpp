@@ -108,7 +108,8 @@ class TimeLines {
     double beyond_s = 0;
     for (const database::Variation::Outlier& outlier : variation.outliers)
       beyond_s += seconds_of(outlier.sos_ns) - seconds_of(variation.median_ns);
-    if (variation.outliers.empty() || beyond_s < kWorthReporting * seconds_of(experiment_.run.duration_ns))
+    if (variation.outliers.empty() || !are_exceptions(variation) ||
+        beyond_s < kWorthReporting * seconds_of(experiment_.run.duration_ns))
       return "";
     constexpr double kBrief = 10e-6;  // such as single messages: no iteration that a user knows
     if (beyond_s < kBrief * static_cast<double>(variation.outliers.size())) return "";

@@ -33,6 +33,13 @@ std::vector<LongSegments> long_segments(const Variation& variation) {
   return found;
 }
 
+bool are_exceptions(const database::Variation& variation) {
+  constexpr std::size_t kFifth = 5;
+  std::size_t all = 0;
+  for (const database::Variation::Row& row : variation.rows) all += row.sos_ns.size();
+  return kFifth * variation.outliers.size() <= all;
+}
+
 std::string slow_ranks_phrase(const Variation& variation) {
   std::size_t segments = 0, ranks = 0;
   std::int32_t rank = -1;

@@ -225,7 +225,7 @@ class StartPage {
 
   void outlier() {
     const std::vector<database::Variation>& levels = experiment_.trace().variations;
-    if (levels.empty() || levels.front().outliers.empty()) return;
+    if (levels.empty() || levels.front().outliers.empty() || !are_exceptions(levels.front())) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
     const std::size_t number = levels.front().outliers.size();
     link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median" +
