@@ -194,8 +194,9 @@ std::string unexplained_phrase(const views::Figures& figures, const Blamed& blam
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
   if (const std::uint32_t whom = mostly_waited_for(experiment, blamed.context); whom != database::kNone) {
     const std::string rank = keep("rank " + std::to_string(experiment.locations[whom].rank));
-    return (left.empty() ? "Most of it is" : left + " remain unexplained, most of it") + " waited for " +
-           rank + ", where no code takes longer over the whole run: see `causes`.";
+    if (!left.empty()) return left + " remain unexplained, most of it waited for " + rank + ": see `causes`.";
+    return "Most of it is waited for " + rank +
+           ", where no code takes longer over the whole run: see `causes`.";
   }
   return found + ": " + reason(figures, role, explained);
 }
