@@ -201,6 +201,7 @@ std::string main_causes_phrase(const views::Figures& figures, std::size_t width,
   std::ranges::stable_sort(large, std::ranges::greater(), &CostlyCode::cost_ns);
   if (large.size() > kMost) large.resize(kMost);
   std::vector<std::string> parts;
+  parts.reserve(large.size());
   for (CostlyCode& code : large)
     parts.push_back(cause_phrase(figures, code.scope.context, true, width, unicode) + " on " +
                     threads_phrase(experiment, notable(std::move(code.who)).locations()) + " (" +

@@ -197,6 +197,7 @@ void find_machine(exchange::Communicator& comm, const std::vector<ScheduledThrea
 void find_gaps(exchange::Communicator& comm, const std::map<blame::GapSums::Key, blame::GapSums>& of_threads,
                const Summaries& summaries, database::Experiment& experiment) {
   std::vector<blame::GapSums> own;
+  own.reserve(of_threads.size());
   for (const auto& [key, sums] : of_threads) own.push_back(sums);
   cct::MessageWriter message;
   message.values(own);
