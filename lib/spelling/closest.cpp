@@ -1,6 +1,6 @@
-// Finds the known word that was most likely meant: the nearest one by the optimal string alignment distance,
-// where at most a third of its letters differ; else the only one that begins like it. The distance counts the
-// errors of Damerau (CACM 1964): a letter inserted, deleted or replaced, and two neighbours exchanged. Cost:
+// Finds the known word that was most likely meant: the nearest one, if at most a third of its letters differ.
+// If none is so near, the only one that begins like it. The distance (optimal string alignment) counts the
+// errors of Damerau (CACM 1964): a letter inserted, deleted or replaced, or two neighbours exchanged. Cost:
 // the product of both lengths for each known word.
 #include "spelling/closest.hpp"
 

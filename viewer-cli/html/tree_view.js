@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** Shortens a name to `letters`, as far as leaving out its outer qualifiers does: names differ at their ends. */
+/** Leaves out outer qualifiers of a name until it has no more than `letters`, or none is left: names differ at their ends. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);
