@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace culprit::database {
 
@@ -20,5 +23,22 @@ inline std::string_view file_of_region(std::string_view name) {
   return file.starts_with('/') || file.starts_with('<') || file.starts_with("...") ? file
                                                                                    : std::string_view();
 }
+
+/// What stands between two brackets of a name.
+struct BracketRange {
+  std::size_t begin = 0, end = 0;
+};
+/// The bracketed parts at nesting level one, outside operators' names.
+std::vector<BracketRange> brackets(std::string_view name, char open, char close);
+
+/// Cuts what demangled templates of functions return (`void f<int>`): no other name has a space outside of
+/// brackets, but for operators of types, thunks, and what is inside of a member function that is const.
+void drop_return_type(std::string& name);
+/// Cuts the last parameter list, with `const` and the like behind it; `(anonymous namespace)` is no such
+/// list. A remark in square brackets behind it (`f(int) [clone .cold]`) stays.
+void drop_parameters(std::string& name);
+
+/// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
+std::string without_parameters(std::string_view name);
 
 }  // namespace culprit::database

@@ -1,15 +1,17 @@
-// Shortens names of procedures by what says least about them (shorten.hpp): parameters, return types,
-// template arguments, namespaces, the middle. Brackets are paired with those of operators' names left out
-// (`operator<<`, `operator()`). Cost: linear in the name for each part that goes.
+// Shortens names of procedures by what says least about them (shorten.hpp): parameters, return types (both by
+// lib/database/procedure_name.cpp), template arguments, namespaces, the middle. Cost: linear in the name for
+// each part that goes.
 #include "text/shorten.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <vector>
 
 namespace culprit::viewer {
 namespace {
+
+using database::brackets, database::drop_parameters, database::drop_return_type;
+using Range = database::BracketRange;
 
 bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
@@ -23,44 +25,6 @@ std::size_t position(std::string_view text, std::size_t column) {
     if (column-- == 0) break;
   }
   return at;
-}
-
-struct Range {
-  std::size_t begin = 0, end = 0;  ///< what stands between the brackets
-};
-
-/// By byte: whether it belongs to an operator's name (`operator<<`, `operator()`, `operator->`) and is no
-/// bracket.
-std::vector<bool> operator_signs(std::string_view name) {
-  constexpr std::string_view word = "operator";
-  constexpr std::string_view signs = "<>=-*!+/%^&|~,[]";
-  std::vector<bool> result(name.size(), false);
-  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
-    std::size_t sign = at + word.size();
-    if (name.substr(sign, 2) == "()") {
-      result[sign] = result[sign + 1] = true;
-      continue;
-    }
-    while (sign < name.size() && signs.find(name[sign]) != std::string_view::npos) result[sign++] = true;
-  }
-  return result;
-}
-
-/// The bracketed parts at nesting level one, outside operators' names.
-std::vector<Range> brackets(std::string_view name, char open, char close) {
-  const std::vector<bool> is_sign = operator_signs(name);
-  std::vector<Range> found;
-  std::size_t depth = 0;
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    if (is_sign[at]) continue;
-    if (name[at] == open) {
-      if (depth++ == 0) found.push_back({at + 1, 0});
-    } else if (name[at] == close && depth > 0) {
-      if (--depth == 0) found.back().end = at;
-    }
-  }
-  if (depth > 0) found.pop_back();
-  return found;
 }
 
 std::string gap(bool unicode) {
@@ -80,40 +44,6 @@ bool drop_template(std::string& name, bool unicode) {
   });
   name.replace(longest->begin, longest->end - longest->begin, mark);
   return true;
-}
-
-/// Cuts what demangled templates of functions return (`void f<int>`): no other name has a space outside of
-/// brackets, but for operators of types, thunks, and what is inside of a member function that is const.
-void drop_return_type(std::string& name) {
-  const std::string_view all(name);
-  if (all.find(" thunk to ") != std::string_view::npos) return;
-  std::size_t begin = 0, depth = 0;
-  const std::vector<bool> is_sign = operator_signs(all);
-  for (std::size_t at = 0; at < all.size() && all.substr(at, 2) != " [" && all.substr(at, 8) != "operator";
-       ++at) {
-    if (is_sign[at]) continue;
-    if (all[at] == '<' || all[at] == '(' || all[at] == '{') ++depth;
-    if ((all[at] == '>' || all[at] == ')' || all[at] == '}') && depth > 0) --depth;
-    if (all[at] == ' ' && depth == 0) {
-      if (at > 0 && all[at - 1] == ')') return;
-      begin = at + 1;
-    }
-  }
-  name.erase(0, begin);
-}
-
-/// Cuts the last parameter list, with `const` and the like behind it; `(anonymous namespace)` is no such
-/// list. A remark in square brackets behind it (`f(int) [clone .cold]`) stays.
-void drop_parameters(std::string& name) {
-  const std::vector<Range> lists = brackets(name, '(', ')');
-  if (lists.empty() || lists.back().begin == 1) return;
-  const Range& last = lists.back();
-  // What goes on behind it is no parameter list: `{lambda(int)#1}`, `(anonymous namespace)::f`.
-  if (last.end + 1 < name.size() && name[last.end + 1] != ' ') return;
-  const std::size_t remark = name.find(" [", last.end);
-  const std::string kept = remark == std::string::npos ? std::string{} : name.substr(remark);
-  name.resize(last.begin - 1);
-  name += kept;
 }
 
 /// Puts a gap in the place of the outermost namespace or class, but for the last one.
@@ -154,13 +84,6 @@ std::string shorten_middle(std::string_view text, std::size_t width, bool unicod
   while (before.ends_with(signs)) before.remove_suffix(signs.size());
   while (behind.starts_with(signs)) behind.remove_prefix(signs.size());
   return std::string(before) + mark + std::string(behind);
-}
-
-std::string without_parameters(std::string_view name) {
-  std::string result(name);
-  drop_parameters(result);
-  if (result.size() < name.size()) drop_return_type(result);
-  return result;
 }
 
 std::string name_in_prose(std::string_view name) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "database/procedure_name.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,8 +20,7 @@ std::string shorten_name(std::string_view name, std::size_t width, bool unicode)
 /// For shorten_name in json, csv and wrapped text: hardly a name is wider.
 inline constexpr std::size_t kWholeName = 200;
 
-/// A name without its parameter list and, of templates, what they return: how prose calls a procedure.
-std::string without_parameters(std::string_view name);
+using database::without_parameters;
 
 /// The same as prose calls it: the entries of OpenMP's run-time libraries to a barrier, `GOMP_barrier
 /// [part]`, are `OpenMP barrier`.

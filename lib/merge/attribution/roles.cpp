@@ -4,6 +4,7 @@
 #include "merge/attribution/roles.hpp"
 
 #include "blame/blame.hpp"
+#include "database/procedure_name.hpp"
 #include "merge/rules/idle_rules.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace culprit::merge {
 namespace {
@@ -55,19 +57,6 @@ bool is_of_std(std::string_view name) {
   return false;
 }
 
-/// Without its last list of parameters and what stands behind that.
-std::string without_parameters(std::string_view name) {
-  const std::size_t end = name.rfind(')');
-  std::size_t depth = 1, begin = end == std::string_view::npos ? 0 : end;
-  while (begin > 0 && depth > 0) {
-    --begin;
-    if (name[begin] == ')') ++depth;
-    if (name[begin] == '(') --depth;
-  }
-  const bool is_list = begin > 0 && (end + 1 == name.size() || name[end + 1] == ' ');
-  return std::string(is_list ? name.substr(0, begin) : name);
-}
-
 /// The type of what a std::thread runs, by the name of the function of the C++ library's that calls it and
 /// into which it may be inlined; empty for others, and where it calls by a pointer.
 std::string_view functor_of(std::string_view name) {
@@ -107,38 +96,67 @@ struct OneName {
   }
 };
 
-/// What a std::thread runs: the object that it was started with, or else the first function on its stacks
-/// that is not of the C++ library; empty where it is not known, or there are several.
-std::string function_of(const ThreadSummary& thread, const cct::ModuleTable& modules,
-                        const RecoveredStructure& structure) {
-  enum class Where : std::uint8_t { starting, in_std, beyond };
-  OneName functor, function;
-  std::vector<Where> at{Where::starting};  // the root, then by frame
-  for (const EntryFrame& frame : thread.entry) {
-    const Where called_from = frame.caller < at.size() ? at[frame.caller] : Where::beyond;
-    const std::string library = file_name(frame.module->path);
-    const bool of_system = matches("libc.so*", library) || matches("libpthread.so*", library);
-    at.push_back(called_from == Where::starting && !of_system ? Where::in_std : called_from);
-    const auto module = modules.find(*frame.module);
-    const bool skipped = of_system || matches("libstdc++.so*", library);
-    if (at.back() != Where::in_std || !module || skipped) continue;
-    for (const std::string_view name : called_at({.module = *module, .offset = frame.offset}, structure)) {
-      const bool of_std = is_of_std(name);
-      if (of_std && functor_of(name).empty()) continue;
+/// What std::threads run. Frames are looked at once: threads of many ranks have the same ones.
+class StdThreads {
+ public:
+  StdThreads(const cct::ModuleTable& modules, const RecoveredStructure& structure)
+      : modules_(modules), structure_(structure) {}
+
+  /// The object that the thread was started with, or else the first function on its stacks that is not of the
+  /// C++ library; empty where it is not known, or there are several.
+  std::string function_of(const ThreadSummary& thread) {
+    enum class Where : std::uint8_t { starting, in_std, beyond };
+    OneName functor, function;
+    std::vector<Where> at{Where::starting};  // the root, then by frame
+    for (const EntryFrame& frame : thread.entry) {
+      const Where called_from = frame.caller < at.size() ? at[frame.caller] : Where::beyond;
+      const Called& called = called_in(frame);
+      at.push_back(called_from == Where::starting && !called.of_system ? Where::in_std : called_from);
+      if (at.back() != Where::in_std || called.name.empty()) continue;
       at.back() = Where::beyond;
-      of_std ? functor.add(functor_of(name)) : function.add(without_parameters(name));
-      break;
+      (called.is_functor ? functor : function).add(called.name);
     }
+    const OneName& found = functor.name.empty() ? function : functor;
+    return found.several ? std::string() : found.name;
   }
-  const OneName& found = functor.name.empty() ? function : functor;
-  return found.several ? std::string() : found.name;
-}
+
+ private:
+  struct Called {
+    bool of_system = false;  ///< the C library's, which starts threads
+    bool is_functor = false;
+    std::string name;  ///< empty: none but the C++ library's, or the C library's
+  };
+
+  const Called& called_in(const EntryFrame& frame) {
+    const auto [known, fresh] = known_.try_emplace({frame.module.get(), frame.offset});
+    if (fresh) known->second = look_at(frame);
+    return known->second;
+  }
+
+  [[nodiscard]] Called look_at(const EntryFrame& frame) const {
+    const std::string library = file_name(frame.module->path);
+    Called called;
+    called.of_system = matches("libc.so*", library) || matches("libpthread.so*", library);
+    const auto module = modules_.find(*frame.module);
+    if (called.of_system || matches("libstdc++.so*", library) || !module) return called;
+    for (const std::string_view name : called_at({.module = *module, .offset = frame.offset}, structure_)) {
+      called.is_functor = is_of_std(name);
+      called.name = called.is_functor ? std::string(functor_of(name)) : database::without_parameters(name);
+      if (!called.name.empty()) break;
+    }
+    return called;
+  }
+
+  const cct::ModuleTable& modules_;
+  const RecoveredStructure& structure_;
+  std::map<std::pair<const cct::ModuleKey*, std::uint64_t>, Called> known_;
+};
 
 std::string routine_name(const ThreadSummary& thread, const cct::ModuleTable& modules,
-                         const RecoveredStructure& structure) {
+                         const RecoveredStructure& structure, StdThreads& std_threads) {
   const std::optional<Place> place = start_of(thread, modules);
   if (!place) return "thread";
-  if (std::string function = function_of(thread, modules, structure); !function.empty()) return function;
+  if (std::string function = std_threads.function_of(thread); !function.empty()) return function;
   const std::string library = file_name(modules[place->module].path);
   const structure::Point* point = structure.point(*place);
   if (point != nullptr) {
@@ -169,6 +187,7 @@ std::vector<Place> start_routines(const ProcessTable& processes, const cct::Modu
 Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
                  const RecoveredStructure& structure) {
   Roles result;
+  StdThreads std_threads(modules, structure);
   std::map<RoleKey, std::uint32_t> index;  // in the order in which they are met
   std::vector<std::uint32_t> threads;
   std::vector<std::uint64_t> longest;
@@ -176,7 +195,7 @@ Roles find_roles(const ProcessTable& processes, const cct::ModuleTable& modules,
     const bool other = processes.ranked() && !process.rank;
     const std::string prefix = other ? "process " + file_name(process.launch->program) + " " : "";
     for (const ThreadSummary& thread : process.threads) {
-      const std::string name = thread.worker ? routine_name(thread, modules, structure) : "main";
+      const std::string name = thread.worker ? routine_name(thread, modules, structure, std_threads) : "main";
       const auto next = static_cast<std::uint32_t>(index.size());
       const std::uint32_t met =
           index.try_emplace({.other_process = other, .worker = thread.worker, .name = prefix + name}, next)
