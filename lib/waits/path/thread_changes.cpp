@@ -52,11 +52,10 @@ std::optional<PathPosition> ThreadChanges::before(const PathPosition& at) const 
   if (lines.size() < 2) return std::nullopt;
   const TimeLine& main = store_.line(lines.front());
   if (main.location == at.call.location) return awaited_by_main(main, at);
-  const TimeLine& own = store_.line(at.call.location);
   if (at.call.index == 0) return main_before(main, at.ns);
-  std::optional<PathPosition> found = main_before(main, at.ns);
-  if (!mostly_waits(own, at.call.index) || !found || found->ns < at.ns) return std::nullopt;
-  return found;
+  if (!mostly_waits(store_.line(at.call.location), at.call.index)) return std::nullopt;
+  const std::optional<PathPosition> found = main_before(main, at.ns);
+  return found && found->ns == at.ns ? found : std::nullopt;
 }
 
 /// Backwards over its waits in the gap, up to one that another thread may have ended.
