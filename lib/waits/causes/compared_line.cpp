@@ -6,11 +6,29 @@
 
 namespace culprit::waits {
 
-Interval ComparedLine::of_cause(const IntervalStart& start, std::uint32_t until, bool through) {
-  return {.first = after(start.context == 0 ? start.other : call_in({start.context, start.other}, until)),
-          .synced_as = start.other_as,
-          .until = until,
-          .through = through};
+Interval ComparedLine::of_cause(const IntervalStart& start, std::uint32_t until, bool through,
+                                std::uint64_t began_ns) {
+  const std::uint32_t call = start.context == 0 ? start.other : call_in({start.context, start.other}, until);
+  Interval interval = since(call, start.other_as, began_ns);
+  interval.until = until;
+  interval.through = through;
+  return interval;
+}
+
+Interval ComparedLine::of_wait(const Wait& wait, std::uint64_t began_ns) const {
+  Interval interval = since(wait.own, wait.own_as, began_ns);
+  interval.until = wait.event;
+  return interval;
+}
+
+/// A thread that another one started in the middle of the run did nothing before: what the other line did
+/// until then, above all its start-up, has no counterpart there and is left out.
+Interval ComparedLine::since(std::uint32_t call, SyncedAs as, std::uint64_t other_began_ns) const {
+  if (call != IntervalStart::kBeginning) return {.first = call + 1, .synced_as = as};
+  const auto first =
+      std::partition_point(line_->events.begin(), line_->events.end(),
+                           [=](const Event& event) { return event.exit_ns <= other_began_ns; });
+  return {.first = static_cast<std::uint32_t>(first - line_->events.begin()), .synced_as = SyncedAs::leaving};
 }
 
 /// The call that took part in the collective, before call `until`. A line that takes part in those of one

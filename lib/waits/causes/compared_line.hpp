@@ -23,12 +23,13 @@ class ComparedLine {
       : line_(&line), regions_(&regions), spill_(&spill) {}
 
   [[nodiscard]] const TimeLine& line() const { return *line_; }
-  /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`.
-  Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through);
-  /// Of a wait of this line.
-  static Interval of_wait(const Wait& wait) {
-    return {.first = after(wait.own), .synced_as = wait.own_as, .until = wait.event};
-  }
+  /// When its first call was entered. A line has one at least.
+  [[nodiscard]] std::uint64_t began_ns() const { return line_->events.together(0).front().enter_ns; }
+  /// As the cause, in call `until`, of another line's wait, which knows its interval by `start`. That line
+  /// began at `began_ns`.
+  Interval of_cause(const IntervalStart& start, std::uint32_t until, bool through, std::uint64_t began_ns);
+  /// Of a wait of this line, whose cause's line began at `began_ns`.
+  [[nodiscard]] Interval of_wait(const Wait& wait, std::uint64_t began_ns) const;
   /// Adds what the line did in the interval (IntervalProfile::add()); nothing where that begins after its
   /// end.
   void add(const Interval& interval, IntervalProfile& profile);
@@ -51,7 +52,8 @@ class ComparedLine {
       return storage::hash_of(key.context, key.instance);
     }
   };
-  static std::uint32_t after(std::uint32_t call) { return call == IntervalStart::kBeginning ? 0 : call + 1; }
+  /// From the synchronization point in `call` on, or from where both lines have begun.
+  [[nodiscard]] Interval since(std::uint32_t call, SyncedAs as, std::uint64_t other_began_ns) const;
   [[nodiscard]] std::uint32_t waits_before(std::uint32_t call) const;
   std::uint32_t call_in(const Collective& collective, std::uint32_t until);
 

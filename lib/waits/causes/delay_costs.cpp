@@ -145,7 +145,7 @@ class CostPropagation {
   std::uint64_t round(std::uint64_t since);
   void explain_all(std::uint64_t since);
   void list(std::uint32_t at, std::uint64_t since);
-  void take_waiter(ComparedLine& line, const Wait& wait, Explanation& explanation);
+  void take_waiter(ComparedLine& line, const Interval& interval, const Wait& wait, Explanation& explanation);
   void explain(Listed& one);
   [[nodiscard]] std::uint64_t delay(const DelayerInterval& delayer) const;
   void observe(const Listed& one, const Wait& wait, std::uint64_t indirect_ns) const;
@@ -244,8 +244,8 @@ void CostPropagation::list(std::uint32_t at, std::uint64_t since) {
     Listed& one = listed_.emplace_back();
     one.line = at;
     one.wait = --own.next;
-    one.explanation.interval =
-        intervals_.request(rank_map_.holder_of(own.latest.cause.location), IntervalKey(own.latest));
+    one.explanation.interval = intervals_.request(rank_map_.holder_of(own.latest.cause.location),
+                                                  IntervalKey(own.latest, own.compared.began_ns()));
     find_latest(own);
   }
   own.listed_end = static_cast<std::uint32_t>(listed_.size());
@@ -253,8 +253,8 @@ void CostPropagation::list(std::uint32_t at, std::uint64_t since) {
 }
 
 /// What the waiter did: for the round, and in `waiter_`.
-void CostPropagation::take_waiter(ComparedLine& line, const Wait& wait, Explanation& explanation) {
-  const Interval interval = ComparedLine::of_wait(wait);
+void CostPropagation::take_waiter(ComparedLine& line, const Interval& interval, const Wait& wait,
+                                  Explanation& explanation) {
   const std::uint32_t synced = matched_.regions.synced();
   waiter_.clear();
   // Contention is no delay: nothing that the waiter did stands for the holder's critical section.
@@ -273,7 +273,7 @@ void CostPropagation::explain(Listed& one) {
   const Wait wait = line.line().waits[one.wait];
   Explanation& explanation = one.explanation;
   const DelayerInterval delayer = intervals_[explanation.interval];
-  take_waiter(line, wait, explanation);
+  take_waiter(line, line.of_wait(wait, delayer.began_ns), wait, explanation);
   explanation.wait_ns = wait.ns;
   explanation.delay_ns = delay(delayer);
   explanation.waits = delayer.waits;

@@ -36,7 +36,7 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   const IntervalKey& key = request.interval;
   const Interval interval =
       line.of_cause({.context = key.context, .other = key.other, .other_as = key.other_as}, key.cause.index,
-                    key.cause_ends);
+                    key.cause_ends, key.began_ns);
   profile_.clear();
   line.add(interval, profile_);
   const auto [first, last] = line.waits(interval);
@@ -51,6 +51,7 @@ void DelayerIntervals::answer(const IntervalRequest& request, ComparedLine& line
   exchange.send(
       request.from,
       IntervalAnswer{.waits_ns = propagated.length(waits),
+                     .began_ns = line.began_ns(),
                      .waits = waits,
                      .sample_ns = line.line().sample_ns,
                      .synced_region = interval.first > 0 ? line.known_region(synced, interval) : synced,
@@ -73,7 +74,8 @@ DelayerInterval DelayerIntervals::operator[](std::uint32_t number) const {
                   .sample_ns = notice.sample_ns},
           .regions = notice.regions,
           .waits = notice.waits,
-          .waits_ns = notice.waits_ns};
+          .waits_ns = notice.waits_ns,
+          .began_ns = notice.began_ns};
 }
 
 void DelayerIntervals::forget() {

@@ -21,6 +21,7 @@ struct DelayerInterval {
   std::uint32_t regions = 0;    ///< the first this many of `did.times`
   PropagatedCost::Range waits;  ///< that lie in it
   std::uint64_t waits_ns = 0;   ///< how long they are
+  std::uint64_t began_ns = 0;   ///< ComparedLine::began_ns() of the delayer
 
   [[nodiscard]] std::span<const RegionTime> times() const { return did.times.first(regions); }
 };
@@ -32,13 +33,15 @@ struct IntervalKey {
   std::uint32_t other = 0;
   SyncedAs other_as = SyncedAs::waiter;
   bool cause_ends = false;
+  std::uint64_t began_ns = 0;  ///< where it has no synchronization point: when the waiter's line began
 
-  explicit IntervalKey(const Wait& wait)
+  IntervalKey(const Wait& wait, std::uint64_t waiter_began_ns)
       : cause(wait.cause),
         context(wait.synced_in),
         other(wait.other),
         other_as(wait.other_as),
-        cause_ends(wait.cause_ends) {}
+        cause_ends(wait.cause_ends),
+        began_ns(wait.synced_in == 0 && wait.other == IntervalStart::kBeginning ? waiter_began_ns : 0) {}
   IntervalKey() = default;
 
   [[nodiscard]] std::size_t hash() const {
@@ -61,6 +64,7 @@ struct IntervalAnswer {
   static constexpr std::uint8_t kMessage = 21;
   using Item = RegionTime;
   std::uint64_t waits_ns = 0;  ///< of DelayerInterval, as the next two
+  std::uint64_t began_ns = 0;
   PropagatedCost::Range waits;
   std::uint64_t sample_ns = 0;  ///< of its SideTimes, as the next
   std::uint32_t synced_region = 0;

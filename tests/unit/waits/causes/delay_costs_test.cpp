@@ -123,6 +123,30 @@ TEST_CASE("what the holder of a lock did under it bears the wait for it, not wha
   }
 }
 
+TEST_CASE("what was done before a thread began bears no wait of it") {
+  // Process 0 has long left a call that took it 600, and works in foo, when the second thread of process 1
+  // begins, which waits for its message.
+  ScriptedRun run(2, 2);
+  run.call(0, 0, 600, {on(OperationKind::initialize, 0)});
+  run.path(kInit);
+  run.call(1, 0, 10, {on(OperationKind::initialize, 0)});
+  run.path(kInit);
+  run.call(0, 700, 701, {});
+  run.path(kPost);
+  run.sample(0, 990, 701, kFoo);
+  run.call(0, 1000, 1010, {message(OperationKind::send, 1)});
+  run.path(kSend);
+  run.call(1, 710, 1005, {message(OperationKind::receive, 0)}, 1);
+  run.path(kReceive);
+  for (const int analysts : {1, 2}) {
+    const Found found = analyse(run, analysts);
+    REQUIRE(waiting(found) == 290);
+    CHECK(all_costs(found.delays) == 290);
+    CHECK(cost_of(found, 0, kFoo).short_term_ns == Approx(290).epsilon(0.05));
+    for (const DelayCost& cost : found.delays.costs) CHECK(cost.path.context != kInit);
+  }
+}
+
 TEST_CASE("all waiting has a cause, but in the first call, before which nobody had synchronized") {
   REQUIRE(rc::check("nothing else is unattributed", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
