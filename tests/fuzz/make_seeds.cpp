@@ -6,6 +6,7 @@
 #include "structure/cache.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -126,6 +127,76 @@ constexpr std::string_view kStacks =
   {"name": "MPI_Recv", "file": "", "line": 0, "module": "libmpi.so", "kind": "inlined", "mpi": true}]],
  "seen": [{"rank": 3, "thread": 0, "role": "main", "process": "far:77", "paths": [0, null], "busy": true}]})";
 
+/// Two Python functions, `main` called by a module, where tests/fuzz/python_memory.cpp looks for them.
+class PythonMemory {
+ public:
+  explicit PythonMemory(bool cframes) : cframes_(cframes) {
+    const std::uint64_t inner = cframes ? kCFrame : kFrame;
+    put(kState + (cframes ? 56 : 72), inner);
+    put(kCFrame + 8, kFrame);
+    frame(kFrame, kCode, kOuter, 0);
+    frame(kOuter, kCode, kEntry, cframes ? 1 : 0);
+    frame(kEntry, kCode, 0, 3);  // from 3.12 on: on the C stack
+    code();
+    string(kFile, "/a.py");
+    string(kName, "main");
+    put(kLines + 8, std::uint64_t{0x33});
+    put(kLines + 16, std::uint64_t{6});
+    put(kLines + 32, std::array<unsigned char, 6>{0xd8, 1, 2, 0xf0, 0x45, 3});
+  }
+  /// The first byte says which interpreter it is, the second what is left of it at last.
+  [[nodiscard]] Bytes input() const {
+    Bytes all = {static_cast<char>(cframes_ ? 0 : 1), static_cast<char>(0x80)};
+    all.insert(all.end(), bytes_.begin(), bytes_.end());
+    return all;
+  }
+
+ private:
+  static constexpr std::uint64_t kState = 0x1000, kCFrame = 0x1080, kFrame = 0x1100, kOuter = 0x1180,
+                                 kEntry = 0x1200, kCode = 0x1280, kFile = 0x1380, kName = 0x13c0,
+                                 kLines = 0x1400;
+
+  template <typename Value>
+  void put(std::uint64_t at, const Value& value) {
+    const std::size_t place = at - kState;
+    bytes_.resize(std::max(bytes_.size(), place + sizeof value));
+    std::memcpy(bytes_.data() + place, &value, sizeof value);
+  }
+  void frame(std::uint64_t at, std::uint64_t code, std::uint64_t previous, unsigned char end) {
+    put(at + (cframes_ ? 32 : 0), code);
+    put(at + (cframes_ ? 48 : 8), previous);
+    put(at + 56, code + (cframes_ ? 184 : 200) + 4);
+    put(at + (cframes_ ? 68 : 70), end);
+  }
+  void code() {
+    put(kCode + 8, std::uint64_t{0x11});
+    put(kCode + (cframes_ ? 72 : 68), std::int32_t{10});
+    put(kCode + 112, std::array{kFile, kName, kName, kLines});
+  }
+  void string(std::uint64_t at, std::string_view text) {
+    put(at + 8, std::uint64_t{0x22});
+    put(at + 16, std::uint64_t{text.size()});
+    put(at + 32, std::uint32_t{0x64});  // compact, ASCII, one byte a character
+    for (std::size_t i = 0; i < text.size(); ++i) put(at + (cframes_ ? 48 : 40) + i, text[i]);
+  }
+
+  bool cframes_;
+  Bytes bytes_;
+};
+
+/// What the browser remembers, and metrics beside the database.
+constexpr std::string_view kBrowserState =
+    R"({"run_id": "0123456789abcdef", "columns": ["REALTIME:sum (I)", "idleness:max (I)"], "sort": 1,
+"percent": true, "least_percent": 0.5, "source_lines": true, "inside_waits": true, "start_up": true,
+"recursion": true, "library": true, "prefixes": [["/build", "/src"]],
+"nodes": {
+  "calling-context" : "1", "callers" : "2.1", "flat" : "3"
+}
+}
+
+TWICE=2 * $REALTIME
+)";
+
 class Corpus {
  public:
   explicit Corpus(std::filesystem::path directory) : directory_(std::move(directory)) {}
@@ -188,6 +259,9 @@ void write_seeds(const Corpus& corpus) {
                      fuzz::bytes_of(reinterpret_cast<const std::uint8_t*>(map.data()), map.size()));
   corpus.add_damaged("remote_stacks", "one-thread", of_text(kStacks));
   add_published(corpus);
+  for (const bool cframes : {true, false})
+    corpus.add("python_memory", cframes ? "3.11" : "3.13", PythonMemory(cframes).input());
+  corpus.add_damaged("browser_state", "all", of_text(kBrowserState));
   const std::string_view markers[] = {R"({"format": "culprit-run", "version": 1, "run_id": "0123"})",
                                       R"({"format": "culprit-run", "version": 2, "run_id": 7})", "[[[[", ""};
   for (std::size_t i = 0; i < std::size(markers); ++i)

@@ -9,7 +9,7 @@ corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
 targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed replay follow run_marker idle_rules
          derived_metrics module_reader structure_cache cache_entry symbol call_frames program published_calls remote_stacks
-         commands command_line)
+         commands command_line launcher_options browser_state python_memory)
 [ $# -gt 0 ] || set -- "${targets[@]}" python_reader
 cmake --build "$build" -j "$jobs" --target fuzzers -- --quiet
 mkdir -p "${targets[@]/#/$corpus/}"
@@ -39,6 +39,9 @@ for line in 'view --focus MPI_|spmv --ranks 0-6:2,7 --role main --depth 4' 'thre
   words=$((words + 1))
   tr ' ' '\n' <<<"$line" >"$corpus/command_line/seed-$words"
 done
+
+printf '%s\n' -e CPUTIME@f100 --event=perf::PAGE-FAULTS@1000 --ranks 0-3,8 -t --trace-limit 500M -o run1 -- ./app -n \
+  >"$corpus/launcher_options/seed"
 
 # Fuzzes one target until it has had its processor time, however busy the machine is. libFuzzer counts the time of the clock,
 # so it is started again for what is left, and goes on with its corpus.

@@ -19,9 +19,12 @@ class SegmentsApart(harness.Workspace):
         # Its code is found, and paths go on through it. Of its own samples there may be none: the sines take nearly all.
         (main,) = [node for node in self.nodes(database) if node["frame"]["name"] == "main"]
         self.assertEqual(main["frame"]["module"], module["path"])
-        self.assertGreater(main["values"]["samples:sum (I)"], 0.5 * info["samples"])
+        within_main = main["values"]["samples:sum (I)"]
+        self.assertGreater(within_main, 0.5 * info["samples"])
         self.assertTrue(module["unwind_information"])
-        self.assertEqual((info["partial"], info["bridged"]), (0, 0))
+        self.assertEqual(info["partial"], 0)
+        # Before main only: `_init` has no call-frame information, and a busy machine prolongs what it calls.
+        self.assertLessEqual(info["bridged"], info["samples"] - within_main)
         self.assertRegex(module["build_id"], "^[0-9a-f]{8,}$")
 
     def nodes(self, database):

@@ -83,6 +83,7 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   std::uint64_t imbalance = 0;
   for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
   const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment));
+  const bool threads = other_threads_call_mpi(experiment);
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   const auto share = [&](std::uint64_t ns) {
     return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
@@ -90,6 +91,8 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   std::string gain;
   if (const std::string partly = partly_measured(experiment); !partly.empty()) {
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
+  } else if (threads) {
+    gain = "What balancing its code would save is not known: threads of one process work at the same time.";
   } else if (experiment.run.ranks > 1) {
     gain = time(imbalance) + " (" + share(imbalance) +
            ") are above the mean of all ranks; balancing all code would save " + time(most_saved) +
@@ -99,10 +102,9 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   }
   const std::string cut = cut_time_lines_phrase(experiment);
   const std::string doubt =
-      other_threads_call_mpi(experiment)
-          ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
-            "with the one that left MPI last, which need not be the one that was waited for."
-          : "";
+      threads ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
+                "with the one that left MPI last, which need not be the one that was waited for."
+              : "";
   return "The critical path is " + time(length) +
          " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +
