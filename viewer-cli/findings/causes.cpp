@@ -171,7 +171,8 @@ ContextId deciding_procedure(const views::Figures& figures, ContextId context) {
     const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
     const bool users = (experiment.contexts[at].flags & database::kRunTime) == 0 &&
                        !views::is_library(frame) && !views::base_name(frame.module).starts_with("libc.so");
-    if (users) named = at;
+    const bool named_by_user = frame.name.find("{lambda") == std::string_view::npos;
+    if (users && named_by_user) named = at;
   }
   return named;
 }

@@ -134,6 +134,11 @@ class Window {
   explicit Window(Notes& notes) : notes_(notes) {}
 
   bool frame(Address at, InterpreterFrame& to) {
+    constexpr Address kHighest = Address{1} << 63;  // beyond it lies no program's memory, and sums go round
+    if (at >= kHighest) {
+      notes_.give_up();
+      return false;
+    }
     const bool whole =
         value(at + layout.frame_code, to.code) && value(at + layout.frame_previous, to.previous) &&
         value(at + layout.frame_instruction, to.instruction) && value(at + layout.frame_end, to.end);

@@ -2,6 +2,7 @@
 #include "runtime/recording/python_layout.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace culprit::runtime::python {
 
@@ -54,6 +55,12 @@ bool read_published(const Published& from, const Numbers& at, Layout& found) {
     return false;
   const std::uint64_t first_line = number[at.code + 5];
   if (file > kCodeBytes - 4 * sizeof(Address) || first_line < kObjectType || first_line > file) return false;
+  constexpr std::uint64_t kMost = 4096;  // no object's fixed part has more bytes
+  for (const std::uint64_t place :
+       {number[at.state_inner], number[at.frame + 1], number[at.frame + 2], number[at.frame + 3],
+        number[at.frame + 5], number[at.instructions], number[at.string + 3]}) {
+    if (place > kMost) return false;
+  }
   constexpr Address kUtf8 = 2 * sizeof(Address);  // what PyCompactUnicodeObject adds
   found = {.cframes = false,
            .state_inner = number[at.state_inner],

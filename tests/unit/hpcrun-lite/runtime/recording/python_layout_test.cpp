@@ -65,6 +65,7 @@ TEST_CASE("interpreters whose places are not known are none") {
   CHECK(is_refused([](Published& each) { each.numbers[34] = 0; }));        // names apart
   CHECK(is_refused([](Published& each) { each.numbers[36] = 200; }));      // a line behind all of them
   CHECK(is_refused([](Published& each) { each.numbers[65] = 40; }));       // strings of another kind
+  CHECK(is_refused([](Published& each) { each.numbers[26] = ~std::uint64_t{7}; }));  // a caller before all
 }
 
 }  // namespace culprit::runtime::python
