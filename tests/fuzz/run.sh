@@ -1,18 +1,41 @@
 #!/usr/bin/env bash
 # Builds every fuzzer and runs it, or those named, for the given seconds of processor time, as many at once as there are
-# processors. Corpora stay in BUILD/corpus. Ends with an error where any fuzzer found something.
-# Usage: run.sh BUILD SECONDS [NAME...]
+# processors. Each begins with its kept corpus (corpora/NAME.tar.xz) and seeds; what it finds stays in BUILD/corpus. Ends
+# with an error where any fuzzer found something. `keep` in place of the seconds: keeps of BUILD/corpus what reaches the
+# most code, in as few files as that takes.
+# Usage: run.sh BUILD SECONDS|keep [NAME...]
 set -euo pipefail
 build=$(realpath "$1") seconds=$2 jobs=${JOBS:-$(nproc)}
 shift 2
 corpus=$build/corpus
 tests=$(dirname "$(readlink -f "$0")")/..
+kept=$tests/fuzz/corpora
 targets=(measurement_reader live_reader trace_reader database_reader merge merge_killed replay follow run_marker idle_rules
          derived_metrics module_reader structure_cache cache_entry symbol call_frames program published_calls remote_stacks
          commands command_line launcher_options browser_state python_memory)
 [ $# -gt 0 ] || set -- "${targets[@]}" python_reader
 cmake --build "$build" -j "$jobs" --target fuzzers -- --quiet
-mkdir -p "${targets[@]/#/$corpus/}"
+mkdir -p "${targets[@]/#/$corpus/}" "$kept"
+
+# What of a corpus is worth keeping: libFuzzer's set cover, as one archive that is the same for the same files.
+keep() {
+  local target=$1 least=$build/least/$1
+  rm -rf "$least" && mkdir -p "$least"
+  "$build/tests/fuzz/fuzz_$target" -set_cover_merge=1 -max_len=65536 -rss_limit_mb=4096 "$least" "$corpus/$target" \
+    >"$build/$target-keep.log" 2>&1
+  tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --directory "$least" . |
+    xz -9 >"$kept/$target.tar.xz"
+  echo "fuzz: $target: $(ls "$least" | wc -l) files kept, $(stat -c %s "$kept/$target.tar.xz") bytes"
+}
+if [ "$seconds" = keep ]; then
+  for target in "$@"; do
+    [ "$target" = python_reader ] || keep "$target" # that one changes databases of database_reader
+  done
+  exit
+fi
+for target in "${targets[@]}"; do
+  [ ! -f "$kept/$target.tar.xz" ] || tar --extract --file "$kept/$target.tar.xz" --directory "$corpus/$target"
+done
 # Whole files to begin with: nobody comes upon one by chance, and the readers give up at the first thing that is wrong.
 "$build/tests/fuzz/make_seeds" "$corpus"
 "$build/tests/unit/database/make_example_db" "$corpus/database_reader/seed"

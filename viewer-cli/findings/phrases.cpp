@@ -361,15 +361,34 @@ namespace {
 
 using database::ContextId;
 
-/// `MPI_Barrier in solve (a.c:12)`.
-std::string call_phrase(const database::Contents& experiment, ContextId call, std::size_t width,
+/// Where a procedure is called: `solve (a.c:12)`.
+std::string site_phrase(const database::Contents& experiment, ContextId procedure, std::size_t width,
                         bool unicode) {
-  const ContextId site = experiment.contexts[call].parent;
+  const ContextId site = experiment.contexts[procedure].parent;
   const ContextId around = enclosing_procedure(experiment, site);
-  std::string phrase = procedure_name(experiment, call, width, unicode);
-  if (around != database::kNone) phrase += " in " + procedure_name(experiment, around, width, unicode);
+  std::string phrase =
+      around == database::kNone ? std::string() : procedure_name(experiment, around, width, unicode);
   const std::string where = views::place(views::frame_of(experiment, experiment.contexts[site]));
-  return where.empty() ? phrase : phrase + " (" + where + ')';
+  if (!where.empty()) phrase.append(phrase.empty() ? "(" : " (").append(where).append(")");
+  return phrase;
+}
+
+/// `MPI_Barrier in solve (a.c:12)`; where the `other` call reads the same, with the innermost caller that
+/// differs: `MPI_Barrier in solve (a.c:12) called from main (a.c:20)`.
+std::string call_phrase(const database::Contents& experiment, ContextId call, ContextId other,
+                        std::size_t width, bool unicode) {
+  const auto site = [&](ContextId procedure) { return site_phrase(experiment, procedure, width, unicode); };
+  std::string phrase = procedure_name(experiment, call, width, unicode);
+  if (const std::string here = site(call); !here.empty()) phrase.append(" in ").append(here);
+  if (other == call || other == database::kNone || site(call) != site(other)) return phrase;
+  const auto caller = [&](ContextId at) {
+    return enclosing_procedure(experiment, experiment.contexts[at].parent);
+  };
+  for (ContextId a = caller(call), b = caller(other); a != b && a != database::kNone && b != database::kNone;
+       a = caller(a), b = caller(b)) {
+    if (site(a) != site(b)) return phrase + " called from " + site(a);
+  }
+  return phrase;
 }
 
 }  // namespace
@@ -384,9 +403,10 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     const double explained_s = std::min(seconds_of(gap.unexplained_ns), most_s);
     if (explained_s <= kWorthSaying * seconds_of(gap.unexplained_ns)) break;
     most_s -= explained_s;
-    const std::string call = call_phrase(experiment, gap.context, width, unicode);
-    const std::string from =
-        gap.after == database::kNone ? "the start" : call_phrase(experiment, gap.after, width, unicode);
+    const std::string call = call_phrase(experiment, gap.context, gap.after, width, unicode);
+    const std::string from = gap.after == database::kNone
+                                 ? "the start"
+                                 : call_phrase(experiment, gap.after, gap.context, width, unicode);
     std::string& phrase = phrases.emplace_back("The time ");
     phrase.append(gap.after == gap.context ? "between calls of " : "from " + from + " to ").append(call);
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
