@@ -44,6 +44,7 @@ void drop_return_type(std::string& name) {
   const std::string_view all(name);
   if (all.find(" thunk to ") != std::string_view::npos) return;
   std::size_t begin = 0, depth = 0;
+  bool deduced = all.starts_with("decltype (");  // a type with brackets of its own: `decltype (a+b) f<int>`
   const std::vector<bool> is_sign = operator_signs(all);
   for (std::size_t at = 0; at < all.size() && all.substr(at, 2) != " [" && all.substr(at, 8) != "operator";
        ++at) {
@@ -51,7 +52,9 @@ void drop_return_type(std::string& name) {
     if (all[at] == '<' || all[at] == '(' || all[at] == '{') ++depth;
     if ((all[at] == '>' || all[at] == ')' || all[at] == '}') && depth > 0) --depth;
     if (all[at] == ' ' && depth == 0) {
-      if (at > 0 && all[at - 1] == ')') return;
+      const bool behind_bracket = at > 0 && all[at - 1] == ')';
+      if (behind_bracket && !deduced) return;
+      deduced = deduced && !behind_bracket;
       begin = at + 1;
     }
   }

@@ -12,16 +12,30 @@ bool is_start_up(std::string_view procedure) {
   return procedure == "MPI_Init" || procedure == "MPI_Init_thread" || procedure == "MPI_Finalize";
 }
 
-std::vector<ContextId> mpi_start_up(const database::Contents& experiment) {
+namespace {
+
+std::vector<ContextId> outermost_calls(const database::Contents& experiment,
+                                       bool (*is_wanted)(std::string_view procedure)) {
   std::vector<ContextId> found;
   for (ContextId at = 0; at < experiment.contexts.size();) {
     const database::Context& context = experiment.contexts[at];
-    const bool start_up =
-        context.kind == database::ContextKind::procedure && is_start_up(experiment.strings[context.name]);
-    if (start_up) found.push_back(at);
-    at = start_up ? context.end : at + 1;
+    const bool wanted =
+        context.kind == database::ContextKind::procedure && is_wanted(experiment.strings[context.name]);
+    if (wanted) found.push_back(at);
+    at = wanted ? context.end : at + 1;
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<ContextId> mpi_start_up(const database::Contents& experiment) {
+  return outermost_calls(experiment, is_start_up);
+}
+
+std::vector<ContextId> mpi_file_calls(const database::Contents& experiment) {
+  return outermost_calls(experiment,
+                         [](std::string_view procedure) { return procedure.starts_with("MPI_File_"); });
 }
 
 double total_without(const Figures& figures, const Column& column, std::span<const ContextId> contexts) {

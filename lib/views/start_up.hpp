@@ -15,6 +15,9 @@ bool is_start_up(std::string_view procedure);
 /// The outermost calls of MPI_Init, MPI_Init_thread and MPI_Finalize, ascending.
 std::vector<database::ContextId> mpi_start_up(const database::Contents& experiment);
 
+/// The outermost calls of MPI that read, write, open and close files (`MPI_File_*`), ascending.
+std::vector<database::ContextId> mpi_file_calls(const database::Contents& experiment);
+
 /// As total(), without what lies at or below `contexts`, none of which is below another. Of statistics that
 /// do not add up, total().
 double total_without(const Figures& figures, const Column& column,

@@ -48,6 +48,16 @@ Table::Cell longest(std::uint64_t ns) {
   return ns == 0 ? Table::Cell() : Table::Cell(seconds_of(ns));
 }
 
+/// Empty where calls were not counted: those of start-up, and small ones that a profile only samples.
+Table::Cell number_of(const MpiCall& call) {
+  return call.calls == 0 && call.vain == 0 ? Table::Cell() : Table::Cell(call.calls);
+}
+
+/// Of calls whose time is known.
+Table::Cell mean_time(const MpiCall& call) {
+  return call.counted_ns == 0 ? Table::Cell() : Table::Cell(mean(call.counted_ns, call.calls) / 1e9);
+}
+
 /// What all measured threads spent in the run.
 double whole_seconds(const database::Contents& experiment) {
   return total_seconds(experiment, "REALTIME");
@@ -143,7 +153,9 @@ Table::Cell rate_of(std::string_view name, std::uint64_t moved, std::uint64_t ns
 /// `4 ranks`.
 std::string who_calls(const database::Contents& experiment, const MpiCall& call) {
   if (call.locations.empty()) return {};
-  return counted(call.locations.size(), are_ranks(experiment, call.locations) ? "rank" : "thread");
+  const std::string who =
+      counted(call.locations.size(), are_ranks(experiment, call.locations) ? "rank" : "thread");
+  return call.calls != 0 ? who : who + ", " + counted(call.vain, "poll") + " in vain";
 }
 
 std::string moved_phrase(const database::Contents& experiment, const CallTraffic& call) {
@@ -440,11 +452,11 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
   table.text.push_back({.column = "who"});
   const double whole = whole_seconds(experiment);
   for (const MpiCall& call : calls) {
-    table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
-                          mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
-                          Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
-                          share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
-                          rate_of(call.name, call.bytes, call.ns), call.name, who_calls(experiment, call)});
+    table.rows.push_back(
+        {call.name, number_of(call), call.bytes, seconds_of(call.ns), mean_time(call),
+         longest(call.longest_ns), Table::Ranks{call.locations}, call.messages, call.sent, call.received,
+         call.vain, share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
+         rate_of(call.name, call.bytes, call.counted_ns), call.name, who_calls(experiment, call)});
   }
   return table;
 }

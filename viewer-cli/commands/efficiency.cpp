@@ -10,6 +10,7 @@
 #include "text/shorten.hpp"
 #include "text/table.hpp"
 #include "views/column.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <map>
@@ -167,6 +168,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
                       "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                       time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
                       keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
+                      file_calls_phrase(result, screen.unicode) +
                       lacked_processors_phrase(experiment, result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
@@ -326,6 +328,13 @@ std::string lacked_processors_phrase(const database::Contents& experiment, const
          lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
 }
 
+std::string file_calls_phrase(const Efficiency& ranks, bool unicode) {
+  constexpr double kNotable = 0.01;
+  if (ranks.files_s <= kNotable * ranks.run_s) return {};
+  return " Of the time in MPI, " + keep(duration(ranks.files_s, unicode)) +
+         " on average are calls for files (MPI_File_*), which no network shortens.";
+}
+
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {
   const std::vector<database::Variation>& variations = experiment.trace().variations;
   if (variations.empty() || !variations.front().marked) return {};
@@ -402,6 +411,18 @@ std::vector<RegionEfficiency> efficiency_of_regions(const views::Figures& figure
 
 namespace {
 
+/// The mean over main threads.
+double time_in_file_calls_s(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  const auto time = views::metric_named(experiment, "REALTIME");
+  const std::uint32_t main = views::main_role(experiment);
+  if (!time || main >= experiment.roles.size() || experiment.roles[main].threads == 0) return 0;
+  double sum = 0;
+  for (const ContextId call : views::mpi_file_calls(experiment))
+    sum += static_cast<double>(figures.context(main, *time, call, true).sum) / kNsPerSecond;
+  return sum / static_cast<double>(experiment.roles[main].threads);
+}
+
 Efficiency efficiency_of_ranks(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const database::TraceAnalyses& trace = experiment.trace();
@@ -421,6 +442,7 @@ Efficiency efficiency_of_ranks(const views::Figures& figures) {
 Efficiencies efficiencies_of(const views::Figures& figures) {
   Efficiency ranks = efficiency_of_ranks(figures);
   const double processes = ranks.ranks == 0 ? 1 : ranks.load_balance * ranks.communication;
+  ranks.files_s = time_in_file_calls_s(figures);
   const ThreadEfficiency threads = thread_efficiency_of(figures, processes);
   if (ranks.awaits_threads && threads.threads > 0) {
     ranks.of_processes = true;

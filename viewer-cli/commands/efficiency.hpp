@@ -24,6 +24,7 @@ struct Efficiency {
   bool awaits_threads = false;  ///< their process, where time lines show that they did
   bool of_processes = false;  ///< what they waited for threads is in the thread level: `parallel` has it not
   double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
+  double files_s = 0;  ///< the mean of what main threads spend in `MPI_File_*`, from samples
   std::uint64_t ranks = 0;
 };
 
@@ -63,6 +64,9 @@ std::string thread_waits_phrase(const Efficiency& ranks);
 /// a processor, and which figure the latter lowers. Empty where none is known.
 std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
                                      const IdlenessParts& waiting, bool unicode);
+
+/// Likewise: that MPI's calls for files count as communication. Empty where they take next to nothing.
+std::string file_calls_phrase(const Efficiency& ranks, bool unicode);
 
 /// POP's two levels.
 struct Efficiencies {

@@ -92,7 +92,8 @@ class Measurement {
     losses_.io_s = main_threads_io_s();
     waited_s_ = std::max(0.0, waited_s_ - sum_of(startup, idleness_));
     left_s_ = waited_s_ + waited_for_files_s_;
-    losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_));
+    losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_) -
+                                         sum_of(views::mpi_file_calls(experiment_), communication_));
   }
 
   /// What counts of a role's waiting in MPI: of threads that communicate while main threads work, no larger

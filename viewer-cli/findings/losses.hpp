@@ -27,7 +27,7 @@ struct Losses {
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
   double messages_s = 0;  ///< the other waiting in MPI, and `moving_s`
-  double moving_s = 0;    ///< in MPI calls, working: copying, sending, polling, reductions
+  double moving_s = 0;    ///< in MPI calls, working: copying, sending, polling, reductions; not files
   double hidden_s = 0;    ///< waiting in MPI that is no loss, since main threads work meanwhile
   double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
 

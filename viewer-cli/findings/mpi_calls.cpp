@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -35,17 +36,38 @@ std::uint64_t sum_at(const database::Contents& experiment, std::string_view metr
   return sum;
 }
 
-/// The threads that made calls at these contexts.
+/// The threads that made calls at these contexts, or polled in vain.
 std::vector<std::uint32_t> callers_of(const views::Figures& figures, std::vector<ContextId> contexts) {
-  std::vector<std::uint32_t> locations;
-  const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), "calls");
-  if (!metric) return locations;
   std::ranges::sort(contexts);
-  const std::vector<std::uint64_t> values = figures.per_thread(contexts, *metric, true);
-  for (std::uint32_t location = 0; location < values.size(); ++location) {
-    if (values[location] != 0) locations.push_back(location);
+  std::vector<std::uint64_t> made;
+  for (const char* const counted : {"calls", "polls-in-vain"}) {
+    const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), counted);
+    if (!metric) continue;
+    const std::vector<std::uint64_t> values = figures.per_thread(contexts, *metric, true);
+    made.resize(values.size());
+    std::ranges::transform(made, values, made.begin(), std::plus());
+  }
+  std::vector<std::uint32_t> locations;
+  for (std::uint32_t location = 0; location < made.size(); ++location) {
+    if (made[location] != 0) locations.push_back(location);
   }
   return locations;
+}
+
+/// The outermost MPI calls that `calls` says nothing of: polls that never found anything, and in profiles
+/// those whose paths had no room.
+std::vector<ContextId> uncounted_calls(const database::Contents& experiment) {
+  std::set<ContextId> counted;
+  for (const CallTraffic& call : experiment.communication().calls) counted.insert(call.context);
+  std::vector<ContextId> found;
+  for (ContextId at = 0; at < experiment.contexts.size();) {
+    const database::Context& context = experiment.contexts[at];
+    const bool call = context.kind == database::ContextKind::procedure &&
+                      std::string_view(experiment.strings[context.name]).starts_with("MPI_");
+    if (call && !counted.contains(at)) found.push_back(at);
+    at = call ? context.end : at + 1;
+  }
+  return found;
 }
 
 }  // namespace
@@ -113,9 +135,23 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
     sum.sent += call.sent_bytes;
     sum.received += call.received_bytes;
     sum.ns += call.ns;
+    sum.counted_ns += call.ns;
     sum.longest_ns = std::max(sum.longest_ns, call.longest_ns);
     sum.vain += polls_in_vain(experiment, call.context);
     if (call.context != 0) contexts[name].push_back(call.context);
+  }
+  if (by_name.empty()) return {};
+  const bool sampled = counted_without_trace(experiment);  // time lines have the time of each call
+  for (const ContextId context : uncounted_calls(experiment)) {
+    const std::uint64_t vain = polls_in_vain(experiment, context);
+    const std::uint64_t ns = sampled ? sum_at(experiment, "REALTIME", context) : 0;
+    if (vain == 0 && ns == 0) continue;
+    const std::string name = mpi_call_name(experiment, context);
+    MpiCall& sum = by_name[name];
+    sum.name = name;
+    sum.vain += vain;
+    sum.ns += ns;
+    contexts[name].push_back(context);
   }
   std::vector<MpiCall> list;
   for (auto& [name, call] : by_name) {

@@ -18,6 +18,7 @@ struct MpiCall {
   std::uint64_t bytes = 0;  ///< of the messages, a process's part in a collective being one
   std::uint64_t sent = 0, received = 0;
   std::uint64_t ns = 0, longest_ns = 0;  ///< `longest_ns`: of one call; 0: not known
+  std::uint64_t counted_ns = 0;          ///< of `ns`, what `calls` took: the rest is of further call paths
   std::uint64_t vain = 0;                ///< polls that found nothing: none of `calls`
   std::vector<std::uint32_t> locations;  ///< of the threads that made them
 };

@@ -105,6 +105,8 @@ TEST_CASE("Operators, anonymous namespaces and remarks survive shortening") {
   CHECK(without_parameters("f(int)::{lambda(double)#1}::operator()(double) const") ==
         "f(int)::{lambda(double)#1}::operator()");
   CHECK(without_parameters("void fill<double>(double*, int)") == "fill<double>");
+  CHECK(without_parameters("decltype (::new (((void*)0)) A(f<B>())) std::construct_at<A, B>(A*, B&&)") ==
+        "std::construct_at<A, B>");
   CHECK(without_parameters("std::map<int, A> (anonymous namespace)::f<int>(int) [clone .cold]") ==
         "(anonymous namespace)::f<int> [clone .cold]");
   CHECK(without_parameters("bool a::operator< <int>(b<int> const&)") == "a::operator< <int>");
