@@ -12,17 +12,11 @@
 #include "runtime/api.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 
 namespace culprit::mpi {
 namespace {
 
 Context all = kNoContext;  ///< MPI_COMM_WORLD
-
-/// Of all ranks alike, whatever became of their traces: so all of them come together.
-bool all_trace() {
-  return everyone_measured() && getenv("CULPRIT_TRACE") != nullptr;
-}
 
 void report_lost(std::uint64_t lost, const char* what, const char* consequence) {
   if (lost == 0) return;
@@ -51,7 +45,7 @@ void record(OperationKind kind, std::uint64_t entered) {
 TracedLifetime::TracedLifetime() : entered_(host_time()) {}
 
 void TracedLifetime::began() const {
-  if (all_trace()) compare_clocks_at_start();
+  if (everyone_traced()) compare_clocks_at_start();
   if (!culprit_rt_traced()) return;
   define_world();
   all = communicator_of(world()).context;
@@ -61,7 +55,7 @@ void TracedLifetime::began() const {
 
 void TracedLifetime::ends() const {
   report_lost();
-  if (all_trace()) compare_clocks_at_end();
+  if (everyone_traced()) compare_clocks_at_end();
 }
 
 void TracedLifetime::ended() const {

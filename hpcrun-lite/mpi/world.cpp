@@ -13,11 +13,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace culprit::mpi {
 namespace {
 
-bool all_measured = false;
+bool all_measured = false, all_recorded = false, all_traced = false;
 bool joined = false;
 
 /// "Open MPI 4.1.4", "MPICH 4.0.2": from what the library says of itself, which goes on for lines.
@@ -42,6 +43,17 @@ int rank() {
   return number;
 }
 
+/// What all ranks were measured with, where they may differ: all of them must come together, or none.
+void agree_on_options(int ranks) {
+  const char* chosen = getenv("CULPRIT_RANKS");
+  const bool some_ranks = chosen != nullptr && *chosen != '\0';
+  const std::uint64_t mine[] = {getenv("CULPRIT_TRACE") != nullptr, some_ranks};
+  std::uint64_t all[std::size(mine)] = {};
+  CULPRIT_MPI(PMPI_Allreduce)(mine, all, std::size(mine), counts(), sum(), world());
+  all_traced = all[0] == static_cast<std::uint64_t>(ranks);
+  all_recorded = all[1] == 0;
+}
+
 }  // namespace
 
 bool everyone_measured() {
@@ -49,8 +61,11 @@ bool everyone_measured() {
 }
 
 bool everyone_recorded() {
-  const char* ranks = getenv("CULPRIT_RANKS");
-  return all_measured && (ranks == nullptr || *ranks == '\0');
+  return all_recorded;
+}
+
+bool everyone_traced() {
+  return all_traced;
 }
 
 void broadcast(MPI_Comm comm, std::uint64_t* numbers, int count) {
@@ -91,6 +106,7 @@ void join_world() {
   CULPRIT_MPI(PMPI_Bcast)(id, sizeof id, bytes(), 0, world());
   id[sizeof id - 1] = '\0';
   culprit_rt_agree(id);
+  agree_on_options(ranks);
 }
 
 #if MPI_VERSION >= 4

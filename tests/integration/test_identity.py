@@ -182,6 +182,16 @@ class Losses(Measured):
             text = harness.run([harness.VIEWER, self.database, "report"]).stdout
             self.assertIn(f"Ranks 0-1 ran truth_point_to_point.{mpi}, rank 2 coupler.{mpi}.", " ".join(text.split()))
 
+    def test_parts_of_a_job_that_are_measured_differently_start_and_end_together(self):
+        for mpi in ("openmpi", "mpich"):
+            words = [harness.PROGRAMS / f"truth_point_to_point.{mpi}", self.here, 2, 5]
+            for name, options in (("traced", ["--trace"]), ("chosen", ["--ranks", "0"])):
+                directory = self.here / f"{name}.{mpi}"
+                measured = [harness.HPCRUN, "-o", directory]
+                parts = ["-n", 1, *measured, *options, *words, ":", "-n", 2, *measured, *words]
+                harness.run([*harness.LAUNCHERS[mpi], *parts], timeout=60)
+                self.prof_mpi(directory, 0)
+
     def test_a_damaged_time_line_ends_no_merge(self):
         directory = self.killed()
         path = self.files(directory, ".trace")[0]
