@@ -38,6 +38,12 @@ std::vector<ContextId> mpi_file_calls(const database::Contents& experiment) {
                          [](std::string_view procedure) { return procedure.starts_with("MPI_File_"); });
 }
 
+bool is_part_without_start_up(const Frame& frame, double value, double whole) {
+  constexpr double kRounding = 1 + 1e-6;
+  const bool start_up = frame.kind == database::ContextKind::procedure && is_start_up(frame.name);
+  return !start_up && value <= kRounding * whole;
+}
+
 double total_without(const Figures& figures, const Column& column, std::span<const ContextId> contexts) {
   if (column.derived) {
     std::vector<double> totals;

@@ -2,6 +2,7 @@
 
 #include "views/column.hpp"
 #include "views/figures.hpp"
+#include "views/frame.hpp"
 
 #include <span>
 #include <string_view>
@@ -17,6 +18,10 @@ std::vector<database::ContextId> mpi_start_up(const database::Contents& experime
 
 /// The outermost calls of MPI that read, write, open and close files (`MPI_File_*`), ascending.
 std::vector<database::ContextId> mpi_file_calls(const database::Contents& experiment);
+
+/// Whether what a procedure or another node takes is a part of a whole from which start-up was left out: no
+/// call that is left out, and none that holds more.
+bool is_part_without_start_up(const Frame& frame, double value, double whole);
 
 /// As total(), without what lies at or below `contexts`, none of which is below another. Of statistics that
 /// do not add up, total().

@@ -1,5 +1,6 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/thread_waits.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -84,6 +85,7 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
   const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment));
   const bool threads = other_threads_call_mpi(experiment);
+  const bool awaited = thread_waits_ns(experiment.trace().time_map) != 0;
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   const auto share = [&](std::uint64_t ns) {
     return keep(percent(static_cast<double>(ns) / static_cast<double>(length)));
@@ -91,7 +93,7 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   std::string gain;
   if (const std::string partly = partly_measured(experiment); !partly.empty()) {
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
-  } else if (threads) {
+  } else if (threads || (awaited && experiment.run.ranks > 1)) {
     gain = "What balancing its code would save is not known: threads of one process work at the same time.";
   } else if (experiment.run.ranks > 1) {
     gain = time(imbalance) + " (" + share(imbalance) +

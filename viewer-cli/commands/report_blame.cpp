@@ -35,16 +35,18 @@ void BlameParagraphs::write(bool apart, bool thread_causes_named) {
   thread_causes_named_ = thread_causes_named;
   std::size_t listed = 0;
   double rest = 0;
+  std::uint64_t others = 0;
   for (const Blamed& blamed : of_.diagnosis.blamed) {
+    if (!blamed.counts()) continue;
     if (listed < kBlamedListed && (listed == 0 || blamed.idle_s >= kWorthListing * of_.diagnosis.idle_s)) {
       if (listed != 0 || apart) out_.gap();
       blame(blamed, listed++ == 0);
     } else {
       rest += blamed.idle_s;
+      ++others;
     }
   }
   if (rest < kWorthListing * of_.diagnosis.idle_s) return;
-  const std::uint64_t others = of_.diagnosis.blamed.size() - listed;
   out_.say(keep(counted(others, "smaller place")) + ": " + out_.time(rest) + " (viewer-cli " +
            print::shell_path(of_.database) + " blame).");
 }

@@ -47,13 +47,16 @@ std::string reason(const views::Figures& figures, std::uint32_t role, double exp
   if (experiment.trace().traced == 0)
     return "the slow rank may change over time, which hpcrun-lite --trace shows.";
   const double left_for_late = share_for_late_ranks(figures, role) - explained;
-  if (2 * left_for_late >= 1 - explained) return "the slow rank changes over time; see `causes`.";
+  if (2 * left_for_late >= 1 - explained) return "the slow rank may change over time; see `causes`.";
   return explained > 0 ? "most of that is not for late ranks." : "most waiting is not for late ranks.";
 }
 
-/// The rank that nearly all exact waits within a context are for; kNone where there is no such one.
-std::uint32_t mostly_waited_for(const database::Contents& experiment, database::ContextId within) {
+/// The rank that nearly all exact waits within a context are for, where these are half or more of what of its
+/// waiting is unexplained, beyond the share that is `explained`; kNone where there is no such one.
+std::uint32_t mostly_waited_for(const database::Contents& experiment, const Blamed& blamed,
+                                double explained) {
   constexpr double kNearlyAll = 0.8;
+  const database::ContextId within = blamed.context;
   std::map<std::int32_t, std::pair<double, std::uint32_t>> by_rank;
   double all_ns = 0;
   for (const database::Wait& wait : experiment.waits()) {
@@ -66,8 +69,11 @@ std::uint32_t mostly_waited_for(const database::Contents& experiment, database::
     location = wait.cause_location;
     all_ns += static_cast<double>(wait.ns);
   }
-  for (const auto& [rank, part] : by_rank)
-    if (part.first >= kNearlyAll * all_ns) return part.second;
+  const double explained_s = explained * blamed.idle_s, left_s = blamed.idle_s - explained_s;
+  for (const auto& [rank, part] : by_rank) {
+    if (part.first >= kNearlyAll * all_ns && 2 * (part.first / 1e9 - explained_s) >= left_s)
+      return part.second;
+  }
   return database::kNone;
 }
 
@@ -121,6 +127,11 @@ std::string partly_measured(const database::Contents& experiment) {
   if (run.ranks == 0 || run.ranks >= run.world_size) return {};
   return "only " + keep(grouped(run.ranks) + " of " + counted(run.world_size, "rank")) +
          (run.ranks == 1 ? " was measured" : " were measured");
+}
+
+bool all_ranks_traced(const database::Contents& experiment) {
+  return experiment.trace().traced > 0 && experiment.trace().traced >= experiment.run.ranks &&
+         partly_measured(experiment).empty();
 }
 
 std::string lost_paths_text(const database::Contents& experiment) {
@@ -192,11 +203,10 @@ std::string unexplained_phrase(const views::Figures& figures, const Blamed& blam
   const std::string found =
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
-  if (const std::uint32_t whom = mostly_waited_for(experiment, blamed.context); whom != database::kNone) {
+  if (const std::uint32_t whom = mostly_waited_for(experiment, blamed, explained); whom != database::kNone) {
     const std::string rank = keep("rank " + std::to_string(experiment.locations[whom].rank));
     if (!left.empty()) return left + " remain unexplained, most of it waited for " + rank + ": see `causes`.";
-    return "Most of it is waited for " + rank +
-           ", where no code takes longer over the whole run: see `causes`.";
+    return "Most of it is waited for " + rank + ": see `causes`.";
   }
   return found + ": " + reason(figures, role, explained);
 }

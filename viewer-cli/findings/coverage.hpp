@@ -32,6 +32,9 @@ std::optional<FirstEnded> first_ended(const database::Contents& experiment);
 /// `only 1 of 3 ranks was measured`; empty where all were, and where the run has none.
 std::string partly_measured(const database::Contents& experiment);
 
+/// Whether every rank of the run has a time line: else nobody knows what waits are for those without.
+bool all_ranks_traced(const database::Contents& experiment);
+
 /// `ranks 0-1 ran solver, ranks 2-3 coupler`; empty where all ran one program.
 std::string programs_text(const database::Contents& experiment);
 

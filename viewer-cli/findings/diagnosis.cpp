@@ -112,15 +112,21 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
 }
 
 /// Time of the thread that ran longest, without what lies in `left_out`: a main thread may end before others.
+/// Cost: per-thread values of what is left out.
 double elapsed(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out) {
-  const database::Contents& experiment = figures.experiment();
-  double longest = 0;
-  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-    double here = seconds(figures.context(role, time, 0, true).max);
-    for (const ContextId context : left_out) here -= seconds(figures.context(role, time, context, true).max);
-    longest = std::max(longest, here);
+  if (left_out.empty()) {
+    double longest = 0;
+    for (std::uint32_t role = 0; role < figures.experiment().roles.size(); ++role)
+      longest = std::max(longest, seconds(figures.context(role, time, 0, true).max));
+    return longest;
   }
-  return longest;
+  std::vector<std::uint64_t> lived = figures.per_thread(0, time, true);
+  for (const ContextId context : left_out) {
+    const std::vector<std::uint64_t> here = figures.per_thread(context, time, true);
+    std::ranges::transform(lived, here, lived.begin(),
+                           [](std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); });
+  }
+  return lived.empty() ? 0 : seconds(std::ranges::max(lived));
 }
 
 /// Exclusive seconds at a flat scope, of all roles, outside communication, waits, and input and output.

@@ -53,6 +53,8 @@ struct Blamed {
   double idle_s = 0;
   double counted_s = 0;  ///< of that, what shares count: without start-up, where that is left out
 
+  /// False: nearly all of it is left out, and not worth a paragraph.
+  [[nodiscard]] bool counts() const { return 2 * counted_s >= idle_s; }
   /// Of all idleness that shares count.
   [[nodiscard]] double share(double all_counted_s) const {
     return all_counted_s > 0 ? counted_s / all_counted_s : 0;

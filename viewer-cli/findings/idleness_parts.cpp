@@ -5,6 +5,7 @@
 // for late ranks.
 #include "findings/idleness_parts.hpp"
 
+#include "findings/coverage.hpp"
 #include "findings/mpi_calls.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
@@ -41,6 +42,8 @@ std::map<database::ContextId, double> late_by_call(const database::Contents& exp
   std::map<database::ContextId, double> late;
   for (const database::Wait& wait : experiment.waits()) {
     if (wait.pattern == metrics::WaitPattern::wait_at_init) continue;  // set-up is no idleness
+    // A target that makes no progress is not late.
+    if (wait.pattern == metrics::WaitPattern::flush_wait && wait.cause_location == database::kNone) continue;
     if (metrics::is_whole_wait(wait.pattern) && !metrics::is_of_threads(wait.pattern) && counts(wait.context))
       late[wait.context] += seconds_of(wait.ns);
   }
@@ -132,7 +135,8 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   parts.elsewhere_s = take(rest.elsewhere);
   // While a rank waits for a late one, it needs no processor.
   if (in_mpi > 0) parts.no_processor_s = take(without_processor(experiment) * left / in_mpi);
-  if (!traced) {
+  if (!all_ranks_traced(experiment)) {
+    parts.partly_traced = traced;
     parts.undivided_s = left;
     return parts;
   }
@@ -182,7 +186,10 @@ ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
   for (const auto& [part, what] : kNamedParts) {
     const double steps = std::round(parts.*part / step);
     if (steps <= 0) continue;
-    shown.parts.push_back({.part = part, .what = what, .steps = steps});
+    const bool elsewhere = part == &IdlenessParts::undivided_s && parts.partly_traced;
+    shown.parts.push_back({.part = part,
+                           .what = elsewhere ? "of a kind that only time lines of all ranks show" : what,
+                           .steps = steps});
     rest -= steps;
   }
   if (shown.parts.empty()) return shown;

@@ -11,13 +11,14 @@ namespace culprit::viewer {
 
 /// In seconds of all threads together; the parts add up to Diagnosis::idle_s.
 struct IdlenessParts {
-  double late_s = 0;             ///< for ranks that came later
-  double elsewhere_s = 0;        ///< for processes of other worlds, which the ranks started or connected to
-  double transfer_s = 0;         ///< for messages on their way
-  double library_s = 0;          ///< overhead of the MPI library
-  double no_processor_s = 0;     ///< ready to go on, without a processor
-  double threads_s = 0;          ///< for other threads of the process
-  double undivided_s = 0;        ///< without a trace: what of the first three nothing distinguishes
+  double late_s = 0;          ///< for ranks that came later
+  double elsewhere_s = 0;     ///< for processes of other worlds, which the ranks started or connected to
+  double transfer_s = 0;      ///< for messages on their way
+  double library_s = 0;       ///< overhead of the MPI library
+  double no_processor_s = 0;  ///< ready to go on, without a processor
+  double threads_s = 0;       ///< for other threads of the process
+  double undivided_s = 0;  ///< without time lines of all ranks: what of the first four nothing distinguishes
+  bool partly_traced = false;    ///< some ranks have time lines
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize take is in none of them
 
   [[nodiscard]] double sum() const {

@@ -188,18 +188,31 @@ class Measurement {
            seconds_of(suspect.explains_ns) >= kWhile * others * facts.work_s;
   }
 
+  /// What a suspect explains of the waiting that counts: not of what is waited in start-up, where that is
+  /// left out.
+  [[nodiscard]] double explains_s(const database::Suspect& suspect) const {
+    if (!diagnosis_.without_startup) return seconds_of(suspect.explains_ns);
+    double sum = 0;
+    for (const database::Explained& each : suspect.explained) {
+      const bool counts = std::ranges::any_of(diagnosis_.blamed, [&](const Blamed& blamed) {
+        return blamed.counts() && blamed.role == suspect.role && blamed.context == each.balanced;
+      });
+      if (counts) sum += seconds_of(each.ns);
+    }
+    return sum;
+  }
+
   /// Reads per-thread values of those that are looked at closely, and of those that the words may name.
   void add_suspect(const database::Suspect& suspect, bool closely) {
+    const double explained_s = explains_s(suspect);
+    if (explained_s <= 0) return;
     SuspectFacts facts;
     if (closely || !lasting_) facts = examine(figures_, suspect);
     const bool io = closely && reads_or_writes(facts);
     const bool serial = closely && !io && is_serial(facts);
     std::optional<SuspectFacts>& first = io ? io_ : serial ? serial_ : lasting_;
     if (!first) first = facts;
-    take(io       ? losses_.io_waited_s
-         : serial ? losses_.serial_s
-                  : losses_.lasting_s,
-         seconds_of(suspect.explains_ns));
+    take(io ? losses_.io_waited_s : serial ? losses_.serial_s : losses_.lasting_s, explained_s);
   }
 
   /// What no lasting difference explains.

@@ -10,6 +10,7 @@
 #include "text/shorten.hpp"
 #include "views/column.hpp"
 #include "views/frame.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -166,8 +167,9 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
 std::string hardest_working_call(const database::Contents& experiment) {
   std::map<std::string, std::uint64_t> work;
   for (const CallTraffic& call : experiment.communication().calls) {
-    if (call.context != 0)
-      work[mpi_call_name(experiment, call.context)] += sum_at(experiment, "communication", call.context);
+    const std::string name = mpi_call_name(experiment, call.context);
+    if (call.context != 0 && !views::is_start_up(name) && !name.starts_with("MPI_File_"))
+      work[name] += sum_at(experiment, "communication", call.context);
   }
   const auto most = std::ranges::max_element(work, {}, [](const auto& each) { return each.second; });
   return most == work.end() || most->second == 0 ? std::string() : most->first;

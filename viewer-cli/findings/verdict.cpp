@@ -139,7 +139,9 @@ class VerdictWords {
       return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
              " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
              "; in " + share(waiting_s) + " ranks wait" + even + other_waiting(waiting_s) + '.';
-    std::string detail = diagnosis_.where.empty() ? "" : in_calls(diagnosis_.where.front().name);
+    // The largest of all waiting is most of this part only where it is that large.
+    const bool most = !diagnosis_.where.empty() && 2 * diagnosis_.where.front().seconds >= waiting_s;
+    std::string detail = most ? in_calls(diagnosis_.where.front().name) : "";
     if (moving_s >= kNotableWaiting * losses_.total_s)
       detail += ", MPI calls work in another " + share(moving_s);
     return "Communication: ranks wait " + share(waiting_s) + " of the time" + detail + even +
@@ -328,7 +330,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
           .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(details), width, unicode)
                       .text(kind),
           .confidence = lost_paths_text(figures.experiment()).empty()
-                            ? confidence(kind, measured, figures.experiment().trace().traced > 0)
+                            ? confidence(kind, measured, all_ranks_traced(figures.experiment()))
                             : Confidence::hint,
           .losses = measured.losses};
 }

@@ -238,27 +238,24 @@ void NumberColumns::choose_given() {
   }
 }
 
-std::string NumberColumns::cell(const Part& part, double value, bool start_up) const {
+std::string NumberColumns::cell(const Part& part, double value, const views::Frame& frame) const {
   if (std::isnan(value)) return "n/a";
   if (value == 0) return "";
   if (!part.share) return scales_[part.metric].write(value);
   const double whole = wholes_[part.metric];
   if (whole <= 0) return "";
-  constexpr double kRounding = 1 + 1e-6;
-  if (start_up || value > kRounding * whole) return "-";  // start-up is in no share
+  if (request_.without_startup && !views::is_part_without_start_up(frame, value, whole)) return "-";
   return grouped(value / whole * kPercent, 1);
 }
 
 std::string NumberColumns::row(const views::VisibleNode& row) const {
   std::string line;
   const views::Frame frame = request_.view->frame(row.node);
-  const bool start_up =
-      request_.without_startup && frame.kind == ContextKind::procedure && views::is_start_up(frame.name);
   for (std::size_t column = 0; column < parts_.size(); ++column) {
     const Part& part = parts_[column];
     const double value =
         views::visible_value(*request_.view, row, request_.columns[part.metric], request_.options.fold_calls);
-    const std::string text = aligned(column, cell(part, value, start_up));
+    const std::string text = aligned(column, cell(part, value, frame));
     const bool additive = request_.columns[part.metric].additive();
     const double share = additive && totals_[part.metric] > 0 ? value / totals_[part.metric] : 0;
     line += screen_.heat(share, text) + kColumnGap;

@@ -63,7 +63,7 @@ class NumberColumns : public HeadedColumns {
   void add(std::size_t metric, bool share, const std::string& above, const std::string& below);
   void choose_default();
   void choose_given();  ///< those that are not the default
-  [[nodiscard]] std::string cell(const Part& part, double value, bool start_up) const;
+  [[nodiscard]] std::string cell(const Part& part, double value, const views::Frame& frame) const;
 
   const Screen& screen_;
   const ViewRequest& request_;

@@ -107,6 +107,7 @@ class StartPage {
     const Waiters waiting(all);
     std::size_t listed = 0;
     for (const Blamed& each : diagnosis_.blamed) {
+      if (!each.counts()) continue;
       if (listed == kBlamedListed || (listed > 0 && each.idle_s < kWorthListing * diagnosis_.idle_s)) break;
       ++listed;
       link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.share(diagnosis_.idle_s)),

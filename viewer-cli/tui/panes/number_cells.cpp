@@ -8,6 +8,7 @@
 #include "tui/widgets/plot.hpp"
 #include "tui/widgets/tree_lines.hpp"
 #include "views/frame.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,23 +53,26 @@ std::vector<Cells::Part> NumberCells::parts_of(std::size_t column) const {
   return {part(false), {column, true, "%", kShareWidth}};
 }
 
-std::string NumberCells::text(const Part& part, double value) const {
+std::string NumberCells::text(const Part& part, double value, const views::Frame& frame) const {
   const NumberColumn& shown = workspace_.columns()[part.column];
   if (std::isnan(value)) return "n/a";
   if (value == 0) return "";
   if (!part.share) return shown.scale.write(value);
-  return shown.whole > 0 ? grouped(value / shown.whole * kPercent, 1) : "";
+  if (shown.whole <= 0) return "";
+  if (workspace_.without_startup && !views::is_part_without_start_up(frame, value, shown.whole)) return "-";
+  return grouped(value / shown.whole * kPercent, 1);
 }
 
 bool NumberCells::row(Canvas& canvas, int row, int column, std::size_t view,
                       const views::VisibleNode& node) const {
   bool blank = true;
+  const views::Frame frame = workspace_.view(view).frame(node.node);
   write(canvas, row, column, [&](const Part& part) -> Span {
     const NumberColumn& shown = workspace_.columns()[part.column];
     const double value =
         views::visible_value(workspace_.view(view), node, shown.column, workspace_.passed_over.fold_calls);
     const bool stands_out = shown.column.additive() && shown.whole > 0;
-    Span cell{text(part, value), stands_out ? tone_of_share(value / shown.whole) : Tone::plain};
+    Span cell{text(part, value, frame), stands_out ? tone_of_share(value / shown.whole) : Tone::plain};
     blank = blank && cell.text.empty();
     return cell;
   });

@@ -22,7 +22,7 @@ class NumberCells final : public Cells {
 
  private:
   [[nodiscard]] std::vector<Part> parts_of(std::size_t column) const;
-  [[nodiscard]] std::string text(const Part& part, double value) const;
+  [[nodiscard]] std::string text(const Part& part, double value, const views::Frame& frame) const;
 
   Workspace& workspace_;
   bool tells_time_ = false;

@@ -174,7 +174,7 @@ TEST_CASE("That no part of a place does more work is said of the first in full, 
                        [](database::Example& example) { example.experiment.suspects.clear(); });
   const std::string screen = driven.screen();
   INFO(screen);
-  const std::size_t reported = screen.find("waited for rank 3, where no code takes longer");
+  const std::size_t reported = screen.find("waited for rank 3: see `causes`");
   REQUIRE(reported != std::string::npos);
   CHECK(screen.find("lastingly", reported + 30) == std::string::npos);
   CHECK(contains(screen.substr(reported), "No thread is consistently slower here either."));
