@@ -363,6 +363,7 @@ std::string missing_calls_phrase(const database::Contents& experiment) {
     return keep(counted(experiment.trace().stopped, "trace")) +
            (experiment.trace().stopped == 1 ? " ends" : " end") +
            " before the run: later calls are not counted.";
+  if (const std::string killed = last_calls_phrase(experiment); !killed.empty()) return killed;
   return experiment.trace().traced == 0 && experiment.quality.full > 0
              ? "Calls are missing: the measurement had no space for them."
              : "";
@@ -493,7 +494,8 @@ Json communication_json(const views::Figures& figures) {
   const MpiCall all = sum_of(calls);
   return {{"calls", all.calls},
           {"bytes", all.sent},
-          {"exact", !counted_without_trace(experiment) && experiment.trace().stopped == 0},
+          {"exact", !counted_without_trace(experiment) && experiment.trace().stopped == 0 &&
+                        experiment.quality.cut_short == 0},
           {"whole_s", whole_seconds(experiment)},
           {"mpi", to_json(experiment, functions_table(experiment, calls))},
           {"partners", to_json(experiment, partners_table(experiment.communication().partners))},

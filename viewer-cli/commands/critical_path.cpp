@@ -107,8 +107,8 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
       threads ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
                 "with the one that left MPI last, which need not be the one that was waited for."
               : "";
-  return "The critical path is " + time(length) +
-         " long, from the end of MPI_Init to the last call of MPI_Finalize; " +
+  return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last " +
+         (experiment.quality.cut_short > 0 ? "recorded call; " : "call of MPI_Finalize; ") +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +
          (cut.empty() ? cut : ' ' + cut);
 }

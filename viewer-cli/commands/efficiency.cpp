@@ -24,6 +24,12 @@ namespace {
 
 using database::ContextId;
 
+/// Whether what main threads wait for other threads is anything: barriers of a team of one take some time.
+bool is_shown(double threads) {
+  constexpr double kAsGoodAsNone = 0.9995;
+  return threads < kAsGoodAsNone;
+}
+
 /// By time lines.
 Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
   Efficiency result{.parallel = trace.parallel,
@@ -35,8 +41,8 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
                     .run_s = static_cast<double>(trace.run_ns) / kNsPerSecond,
                     .ranks = trace.traced};
   if (thread_waits_ns(trace.time_map) != 0 && trace.load_balance * trace.communication > 0) {
-    result.awaits_threads = true;
     result.threads = std::min(trace.parallel / (trace.load_balance * trace.communication), 1.0);
+    result.awaits_threads = is_shown(result.threads);
   }
   result.useful_mean_s = trace.parallel * result.run_s;
   result.useful_max_s = trace.communication * result.run_s;
@@ -45,7 +51,7 @@ Efficiency traced_efficiency(const database::TraceAnalyses& trace) {
 
 /// Time of the threads outside MPI, and in all.
 struct UsefulTimes {
-  std::vector<double> useful, run;
+  std::vector<double> useful, run, initializing;
 };
 
 /// Adds the time below a context. MPI_Init is no part of the run.
@@ -55,6 +61,7 @@ void add_times(const views::Figures& figures, ContextId root, UsefulTimes& times
   const std::vector<std::uint64_t> all = figures.per_thread(root, time, true);
   times.useful.resize(all.size());
   times.run.resize(all.size());
+  times.initializing.resize(all.size());
   for (std::size_t location = 0; location < all.size(); ++location) {
     times.useful[location] += static_cast<double>(all[location]);
     times.run[location] += static_cast<double>(all[location]);
@@ -69,7 +76,9 @@ void add_times(const views::Figures& figures, ContextId root, UsefulTimes& times
     const std::vector<std::uint64_t> inside = figures.per_thread(context, time, true);
     for (std::size_t location = 0; location < all.size(); ++location) {
       times.useful[location] -= static_cast<double>(inside[location]);
-      if (initializes) times.run[location] -= static_cast<double>(inside[location]);
+      if (!initializes) continue;
+      times.run[location] -= static_cast<double>(inside[location]);
+      times.initializing[location] += static_cast<double>(inside[location]);
     }
     context = self.end;
   }
@@ -79,15 +88,19 @@ void add_times(const views::Figures& figures, ContextId root, UsefulTimes& times
 Efficiency profiled_efficiency(const database::Contents& experiment, const UsefulTimes& times) {
   Efficiency result;
   const std::uint32_t main = views::main_role(experiment);
-  double sum = 0;
+  double sum = 0, shortest_s = 0, longest_s = 0;  // of MPI_Init
   for (std::size_t location = 0; location < times.useful.size(); ++location) {
     if (experiment.locations[location].role != main) continue;
+    const double initializing_s = times.initializing[location] / kNsPerSecond;
+    shortest_s = result.ranks == 0 ? initializing_s : std::min(shortest_s, initializing_s);
+    longest_s = std::max(longest_s, initializing_s);
     ++result.ranks;
     sum += times.useful[location] / kNsPerSecond;
     result.useful_max_s = std::max(result.useful_max_s, times.useful[location] / kNsPerSecond);
     result.run_s = std::max(result.run_s, times.run[location] / kNsPerSecond);
   }
   if (result.ranks == 0 || result.run_s <= 0 || result.useful_max_s <= 0) return {};
+  result.starts_apart_s = longest_s - shortest_s;
   result.useful_mean_s = sum / static_cast<double>(result.ranks);
   result.load_balance = result.useful_mean_s / result.useful_max_s;
   result.communication = result.useful_max_s / result.run_s;
@@ -155,7 +168,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
   const std::string longest = sampling_was_stopped(experiment) ? " (the longest rank, while it was sampled), "
-                              : experiment.trace().stopped > 0
+                              : experiment.trace().stopped > 0 || experiment.quality.cut_short > 0
                                   ? " (the longest rank; time lines end before the run), "
                               : experiment.trace().traced > 0
                                   ? " (the longest rank; the time lines of main threads hold no MPI_Init), "
@@ -168,7 +181,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
                       "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                       time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
                       keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
-                      file_calls_phrase(result, screen.unicode) +
+                      late_starts_phrase(result, screen.unicode) + file_calls_phrase(result, screen.unicode) +
                       lacked_processors_phrase(experiment, result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
@@ -328,6 +341,14 @@ std::string lacked_processors_phrase(const database::Contents& experiment, const
          lacked_in_figure_phrase(waiting, ranks.exact ? "Transfer" : "Communication efficiency", unicode);
 }
 
+std::string late_starts_phrase(const Efficiency& ranks, bool unicode) {
+  constexpr double kNotable = 0.05;
+  if (ranks.exact || ranks.starts_apart_s <= kNotable * ranks.run_s) return {};
+  return " Some ranks were " + keep(duration(ranks.starts_apart_s, unicode)) +
+         " longer in MPI_Init than others: what these did before it counts as useful time, and the waiting "
+         "for it does not count. hpcrun-lite --trace has the run from MPI_Init on.";
+}
+
 std::string file_calls_phrase(const Efficiency& ranks, bool unicode) {
   constexpr double kNotable = 0.01;
   if (ranks.files_s <= kNotable * ranks.run_s) return {};
@@ -380,8 +401,10 @@ void take_out_thread_waits(const views::Figures& figures, Efficiency& result) {
   }
   if (waited_s <= 0) return;
   const double outside_s = result.useful_mean_s * static_cast<double>(result.ranks);
+  const double threads = std::max(0.0, 1 - waited_s / outside_s);
+  if (!is_shown(threads)) return;
   result.awaits_threads = true;
-  result.threads = std::max(0.0, 1 - waited_s / outside_s);
+  result.threads = threads;
   result.parallel *= result.threads;
   result.useful_mean_s *= result.threads;
 }
@@ -427,7 +450,8 @@ Efficiency efficiency_of_ranks(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const database::TraceAnalyses& trace = experiment.trace();
   // Cut time lines are those of a part of the run; samples are of all of it.
-  if (trace.traced > 0 && trace.run_ns > 0 && trace.stopped == 0 && !sampling_was_stopped(experiment))
+  if (trace.traced > 0 && trace.run_ns > 0 && trace.stopped == 0 && experiment.quality.cut_short == 0 &&
+      !sampling_was_stopped(experiment))
     return traced_efficiency(trace);
   if (experiment.run.ranks == 0 || experiment.contexts.empty()) return {};
   UsefulTimes times;

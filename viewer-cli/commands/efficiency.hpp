@@ -24,7 +24,8 @@ struct Efficiency {
   bool awaits_threads = false;  ///< their process, where time lines show that they did
   bool of_processes = false;  ///< what they waited for threads is in the thread level: `parallel` has it not
   double run_s = 0, useful_mean_s = 0, useful_max_s = 0;
-  double files_s = 0;  ///< the mean of what main threads spend in `MPI_File_*`, from samples
+  double starts_apart_s = 0;  ///< from samples: how much longer some ranks were in MPI_Init than others
+  double files_s = 0;         ///< the mean of what main threads spend in `MPI_File_*`, from samples
   std::uint64_t ranks = 0;
 };
 
@@ -64,6 +65,10 @@ std::string thread_waits_phrase(const Efficiency& ranks);
 /// a processor, and which figure the latter lowers. Empty where none is known.
 std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
                                      const IdlenessParts& waiting, bool unicode);
+
+/// Likewise: that profiles count work before MPI_Init as useful time, and not the waiting for it. Empty where
+/// ranks began at about one time.
+std::string late_starts_phrase(const Efficiency& ranks, bool unicode);
 
 /// Likewise: that MPI's calls for files count as communication. Empty where they take next to nothing.
 std::string file_calls_phrase(const Efficiency& ranks, bool unicode);

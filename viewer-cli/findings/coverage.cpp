@@ -241,11 +241,21 @@ bool other_threads_call_mpi(const database::Contents& experiment) {
   });
 }
 
+std::string last_calls_phrase(const database::Contents& experiment) {
+  const std::uint64_t killed = experiment.quality.cut_short;
+  if (experiment.trace().traced == 0 || killed == 0) return {};
+  return keep(killed == 1 ? "1 process was" : grouped(static_cast<double>(killed)) + " processes were") +
+         " killed: the calls that " + (killed == 1 ? "it was" : "they were") +
+         " in then are missing here, and only samples (`view`) tell of them.";
+}
+
 std::string cut_time_lines_phrase(const database::Contents& experiment) {
   std::string text;
   if (const std::uint64_t cut = experiment.trace().stopped; cut > 0)
     text = keep(counted(cut, "time line")) + (cut == 1 ? " ends" : " end") +
            " before the run (--trace-limit, a full disk, or damage): what came after is missing here.";
+  if (const std::string killed = last_calls_phrase(experiment); !killed.empty())
+    text += std::string(text.empty() ? "" : " ") + killed;
   if (experiment.trace().traced > 0 && sampling_was_stopped(experiment))
     text += std::string(text.empty() ? "" : " ") +
             "Sampling was stopped for a time, which is given here to the code before or after it.";

@@ -74,6 +74,9 @@ bool sampling_was_stopped(const database::Contents& experiment);
 /// such a process waited for each other is not known as exactly.
 bool other_threads_call_mpi(const database::Contents& experiment);
 
+/// With time lines of killed processes: that the calls which they were in have no record. Else empty.
+std::string last_calls_phrase(const database::Contents& experiment);
+
 /// Sentences for analyses of time lines of which some are cut, or hold a stop of sampling; empty where all
 /// are whole.
 std::string cut_time_lines_phrase(const database::Contents& experiment);

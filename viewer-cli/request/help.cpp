@@ -204,8 +204,8 @@ waiting itself.
     {"causes",
      R"help(What code on which ranks made others wait; what cost most first. Short-term cost is waiting for that code
 itself, long-term cost (indirect) what those waits made others wait in turn. All costs and the unexplained
-waits add up to the waiting in `waits`. A row is a call path, with its ranks. Needs a trace (hpcrun-lite
---trace).
+waits add up to the waiting for late ranks in `waits`. A row is a call path, with its ranks. Needs a
+trace (hpcrun-lite --trace).
 
   viewer-cli run1.db causes
   viewer-cli run1.db causes --by-rank
