@@ -78,11 +78,12 @@ bool is_only_limit(double by_sums_s, const std::optional<ReplayedSaving>& replay
   return replayed && !replayed->placed_blindly && replayed->seconds() < kAlike * by_sums_s;
 }
 
-std::string saving_phrase(double by_sums_s, const std::optional<ReplayedSaving>& replayed, double run_s,
-                          bool unicode) {
+std::string saving_phrase(const database::Contents& experiment, double by_sums_s,
+                          const std::optional<ReplayedSaving>& replayed, double run_s, bool unicode) {
   const double by_sums = by_sums_s / run_s;
   if (by_sums < 0.005) return "under 1 % of the run time";
-  if (is_only_limit(by_sums_s, replayed))
+  // Sums do not know what else the threads of a process wait for.
+  if (is_only_limit(by_sums_s, replayed) || (!replayed && other_threads_call_mpi(experiment)))
     return "at most " + keep(round_percent(by_sums)) + " of the run time";
   if (!replayed) return keep("about " + round_percent(by_sums)) + " of the run time";
   const double least_s = std::max(replayed->seconds(), 0.0);

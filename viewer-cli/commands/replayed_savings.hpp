@@ -36,8 +36,8 @@ std::optional<std::vector<ReplayedSaving>> replayed_savings(const database::Cont
 /// What is said of a saving by sums and, where there is one, by a replay: `40 % of the run time (756 ms, by a
 /// replay of the time lines)`. A replay that placed work blindly makes waits of its own: the saving is
 /// between both.
-std::string saving_phrase(double by_sums_s, const std::optional<ReplayedSaving>& replayed, double run_s,
-                          bool unicode);
+std::string saving_phrase(const database::Contents& experiment, double by_sums_s,
+                          const std::optional<ReplayedSaving>& replayed, double run_s, bool unicode);
 /// The same of who holds a lock: a sentence.
 std::string lock_saving_sentence(double by_sums_s, double run_s);
 /// Whether it is `at most` the saving by sums: programs that poll, or take messages as they come, do so as

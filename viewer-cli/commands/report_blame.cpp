@@ -198,7 +198,8 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blame
   if (waits_for_locks(experiment_, blamed)) return out_.say(lock_saving_sentence(balanced, run_s), 2);
   const double share = replayed ? replayed_s / run_s : by_sums;
   std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-                     " would save " + saving_phrase(by_sums * run_s, replayed, run_s, out_.unicode());
+                     " would save " +
+                     saving_phrase(experiment_, by_sums * run_s, replayed, run_s, out_.unicode());
   if (is_only_limit(by_sums * run_s, replayed)) return out_.say(text + '.', 2);
   if (removed / run_s > share) {
     text += "; if " + threads_phrase(experiment_, first.locations) + " did no more " +

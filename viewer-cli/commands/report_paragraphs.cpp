@@ -128,6 +128,16 @@ class Report {
            "sampling period, or have been measured with sampling switched off.";
   }
 
+  /// Several processes are often copies of a program that was not built with the launcher's MPI.
+  [[nodiscard]] std::string without_mpi() const {
+    std::uint64_t processes = 0;
+    for (std::uint32_t i = 0; i < experiment_.locations.size(); ++i)
+      processes += experiment_.locations[i].thread == 0 ? 1 : 0;
+    return processes > 1
+               ? "none of its " + keep(grouped(static_cast<double>(processes)) + " processes") + " called MPI"
+               : "it ran without MPI";
+  }
+
   void headline() {
     if (!sampled()) {
       out_.say(why_nothing());
@@ -136,9 +146,10 @@ class Report {
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
     if (diagnosis_.idle_s == 0) {
       const bool alone = experiment_.run.ranks == 0;
-      out_.say("None of the run is waiting (" + amount + ')' +
-               (alone ? ": it ran without MPI, and no thread was seen to wait." : ": no waiting was seen.") +
-               (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
+      out_.say(
+          "None of the run is waiting (" + amount + ')' +
+          (alone ? ": " + without_mpi() + ", and no thread was seen to wait." : ": no waiting was seen.") +
+          (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
     std::string text = out_.link(capitalized(out_.share(diagnosis_.idle_share())) + " of the run is waiting",

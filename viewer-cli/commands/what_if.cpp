@@ -218,7 +218,10 @@ class Writer {
       const merge::WhatIfAnswer::Code& code = answer_.codes[i];
       text += "Computing in " + (i < names.size() ? names[i] : std::string("it"));
       if (code.before_ns <= 0) {
-        text += ": none on these ranks by threads that call MPI, nor while they waited for others. ";
+        const std::size_t others = names.size() - invocation_.what_if.balanced.size();
+        text += i >= others && other_threads_call_mpi(experiment_)
+                    ? ": none by the main threads of these ranks, which are all that --balance compares. "
+                    : ": none on these ranks by threads that call MPI, nor while they waited for others. ";
         continue;
       }
       text += ": " + time(code.before_ns) + " on " + keep(counted(code.threads, "time line")) + ", at most " +

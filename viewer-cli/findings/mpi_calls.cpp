@@ -293,7 +293,8 @@ class Patterns {
       return what + takes + "; sent " + keep(grouped(kTogether) + " at a time") +
              ", where none needs an answer first, up to " + share(cost_s * (1 - 1 / kTogether)) +
              " would be saved.";
-    if (size >= kLarge) return what + takes + ": what counts is how fast the network moves bytes.";
+    if (size >= kLarge)
+      return what + takes + ": what counts is how fast the bytes move, not how many calls move them.";
     return {};
   }
 
@@ -304,7 +305,7 @@ class Patterns {
                              place_of(call).substr(name.size());
     if (size >= kLarge)
       return what + " take " + share(cost_s) +
-             " of the time: what counts is how fast the network moves bytes.";
+             " of the time: what counts is how fast the bytes move, not how many calls move them.";
     if (call.calls >= kMany && (late_known() || is_brief(call)))
       return what + " take " + share(cost_s) + " of the time" + beyond_or_with_late() +
              ": fewer, or nonblocking ones, would save that.";

@@ -279,6 +279,19 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   }
 }
 
+/// Samples that come due while a call is recorded are taken afterwards, wherever the thread is then.
+template <typename Warn>
+void warn_of_recording(const database::Contents& experiment, const Warn& warn) {
+  constexpr double kMuch = 0.1;
+  const double time = process_ns(experiment);
+  const double share = time > 0 ? static_cast<double>(experiment.quality.tracing_ns) / time : 0;
+  if (share < kMuch) return;
+  const bool traced = experiment.trace().traced > 0;
+  warn("recording calls took " + keep(percent(share)) +
+       " of the time, and waits and other code seem longer by that" +
+       (traced ? ": without --trace, shares are nearer to the program's own." : "."));
+}
+
 template <typename Warn>
 void warn_of_traces(const database::Contents& experiment, const Warn& warn) {
   const std::uint64_t untraced =
@@ -327,6 +340,7 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   std::vector<std::string> lines;
   const auto warn = [&](const std::string& text) { lines.push_back("Note: " + text); };
   warn_of_samples(experiment, warn);
+  warn_of_recording(experiment, warn);
   warn_of_traces(experiment, warn);
   warn_of_unnamed_code(experiment, warn);
   // Of a program that waits sampling takes a large part of little CPU time.

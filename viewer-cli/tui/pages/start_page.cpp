@@ -189,7 +189,7 @@ class StartPage {
       return;
     }
     page_.say(std::string("Balanced, ") + (listed.size() > 1 ? "they" : "it") + " would save " +
-                  saving_phrase(by_sums, replayed, run_s, workspace_.unicode()) + '.',
+                  saving_phrase(experiment_, by_sums, replayed, run_s, workspace_.unicode()) + '.',
               width_, 4, Tone::dim);
   }
 
