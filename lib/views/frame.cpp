@@ -49,7 +49,12 @@ bool is_named_for_module(const Frame& frame) {
   const std::string_view module = base_name(frame.module);
   std::string_view name = frame.name;
   if (name.starts_with('<')) name.remove_prefix(1);
-  return !module.empty() && name.starts_with(module) && name.substr(module.size()).starts_with('@');
+  const std::size_t at = name.find('@');
+  if (module.empty() || at == std::string_view::npos) return false;
+  // Names of Python's extension modules lack what their files have between: `_umath.cpython-311.so`.
+  const std::string_view named = name.substr(0, at);
+  return named == module || (named.ends_with(".so") && module.ends_with(".so") &&
+                             module.substr(0, module.find('.')) == named.substr(0, named.size() - 3));
 }
 
 std::string label(const Frame& frame) {

@@ -1,5 +1,6 @@
 #include "commands/list.hpp"
 #include "commands/variation.hpp"
+#include "findings/diagnosis.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/call_path_text.hpp"
@@ -7,6 +8,7 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "text/table.hpp"
+#include "views/folding.hpp"
 #include "views/frame.hpp"
 
 #include <algorithm>
@@ -48,7 +50,13 @@ std::string name_segments(const database::Contents& experiment, const Variation&
     return "Iterations of " + scope_phrase(experiment, variation.context, true, kWholeName, true) +
            ", recognised by their sequence of MPI calls";
   if (variation.marked) return "Iterations that the program marked";
-  return "Invocations of " + label(views::frame_of(experiment, experiment.contexts[variation.context])) +
+  const views::Frame frame = views::frame_of(experiment, experiment.contexts[variation.context]);
+  std::string name = label(frame);
+  const bool of_library = views::is_library(frame) || views::is_named_for_module(frame);
+  const database::ContextId user =
+      of_library ? chosen_around(experiment, variation.context) : database::kNone;
+  if (user != database::kNone) name += " in " + label(views::frame_of(experiment, experiment.contexts[user]));
+  return "Invocations of " + name +
          (variation.stamped ? ", each with time stamps of its own"
                             : ", recognised by their sequence of MPI calls");
 }

@@ -172,15 +172,20 @@ std::vector<Work> divide_among_inlined(const database::Contents& experiment, Wor
 }  // namespace
 
 ContextId chosen_around(const database::Contents& experiment, ContextId context) {
+  // Of code without symbols, the Python function that calls it says more.
+  ContextId nameless = database::kNone;
   for (ContextId at = experiment.contexts[context].parent; at != database::kNone;
        at = experiment.contexts[at].parent) {
     const database::Context& around = experiment.contexts[at];
-    const bool function = around.kind == ContextKind::procedure || around.kind == ContextKind::inlined;
-    if (function && (around.flags & database::kRunTime) == 0 &&
-        !views::is_library(views::frame_of(experiment, around)))
-      return at;
+    const views::Frame frame = views::frame_of(experiment, around);
+    if (!views::is_procedure(around.kind) || (around.flags & database::kRunTime) != 0 ||
+        views::is_library(frame))
+      continue;
+    const bool python = frame.module == database::kPythonModule;
+    if (!views::is_named_for_module(frame)) return python || nameless == database::kNone ? at : nameless;
+    if (nameless == database::kNone) nameless = at;
   }
-  return database::kNone;
+  return nameless;
 }
 
 namespace {
