@@ -55,7 +55,10 @@ std::string name_segments(const database::Contents& experiment, const Variation&
   const bool of_library = views::is_library(frame) || views::is_named_for_module(frame);
   const database::ContextId user =
       of_library ? chosen_around(experiment, variation.context) : database::kNone;
-  if (user != database::kNone) name += " in " + label(views::frame_of(experiment, experiment.contexts[user]));
+  if (user != database::kNone) {
+    const views::Frame around = views::frame_of(experiment, experiment.contexts[user]);
+    if (!views::is_named_for_module(around)) name += " in " + label(around);
+  }
   return "Invocations of " + name +
          (variation.stamped ? ", each with time stamps of its own"
                             : ", recognised by their sequence of MPI calls");
