@@ -347,6 +347,17 @@ void leave_out(const database::Contents& experiment, ContextId start_up, std::ui
   }
 }
 
+/// The outermost contexts of a procedure, ascending.
+std::vector<ContextId> calls_of(const database::Contents& experiment, database::FlatId procedure) {
+  std::vector<ContextId> found;
+  for (ContextId at = 0; at < experiment.contexts.size();) {
+    const bool wanted = experiment.contexts[at].flat == procedure;
+    if (wanted) found.push_back(at);
+    at = wanted ? experiment.contexts[at].end : at + 1;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role) {
@@ -431,6 +442,15 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   facts.work_s = means.culprits / kNsPerSecond;
   facts.only_here = means.others <= 0 && means.culprits > 0;
   facts.more_work = more_than_others(means);
+  if (facts.only_here) {
+    constexpr double kHardly = 0.1;
+    ContextId named = suspect.named == 0 ? suspect.suspect : suspect.named;
+    while (named != 0 && !views::is_procedure(experiment.contexts[named].kind))
+      named = experiment.contexts[named].parent;
+    const std::vector<ContextId> everywhere = calls_of(experiment, experiment.contexts[named].flat);
+    const Means in_all = means_of(compared, suspect, outside_waits(figures, everywhere, *time));
+    facts.only_this_place = in_all.others > kHardly * in_all.culprits;
+  }
 
   // What of the culprits' excess a metric has.
   const auto share_of_excess = [&](const char* name) -> std::optional<double> {

@@ -39,6 +39,7 @@ struct SuspectFacts {
   std::optional<double> more_work;  ///< the culprits' mean work over that of the other threads, less one
   double work_s = 0;                ///< the culprits' mean work
   bool only_here = false;           ///< the other threads do no such work at all
+  bool only_this_place = false;     ///< then: but they run what it is named by, elsewhere in it
   bool in_mpi = false;              ///< most of the excess is in MPI calls, not waiting
   bool moves_data = false;          ///< and they move much data for what they take: large transfers
   std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits

@@ -219,6 +219,7 @@ std::string more_work_phrase(const SuspectFacts& facts) {
   if (facts.in_mpi) return "spends more time in MPI calls on";
   constexpr double kAsleep = 0.1;  // it sleeps, reads or writes rather than works
   const bool asleep = facts.excess_cpu_share.value_or(1) < kAsleep;
+  if (facts.only_this_place) return "takes longer on";
   if (facts.only_here) return asleep ? "takes time only on" : "works only on";
   const std::optional<double>& more_work = facts.more_work;
   if (!more_work) return "more work on";

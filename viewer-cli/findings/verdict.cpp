@@ -229,8 +229,10 @@ class VerdictWords {
   [[nodiscard]] std::string io() const {
     if (!measured_.io) return ".";
     const database::Suspect& suspect = *measured_.io->suspect;
-    return ", with the waiting for " + threads_phrase(experiment_, suspect.locations) + ", which " +
-           (suspect.locations.size() == 1 ? "does" : "do") + " it in " +
+    const bool one = suspect.locations.size() == 1;
+    return "; in " + share(losses_.io_waited_s) + " others wait for " +
+           threads_phrase(experiment_, suspect.locations) + ", which " +
+           (one ? "reads or writes" : "read or write") + " more than the others in " +
            scope_phrase(experiment_, suspect.suspect, true, width_, unicode_) + '.';
   }
 
