@@ -12,6 +12,8 @@
 #include "findings/thread_causes.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
+#include "views/start_up.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,8 +67,8 @@ class VerdictWords {
       case VerdictKind::starved:
         return "Starved of processors: " + starved();
       case VerdictKind::startup:
-        return "Starting up: MPI_Init and MPI_Finalize take " + share(losses_.startup_s) +
-               " of the time. A longer run shows more of the program itself.";
+        return "Starting up: MPI_Init and MPI_Finalize take " + share(losses_.startup_s) + " of the time" +
+               starts_apart() + ". A longer run shows more of the program itself.";
       case VerdictKind::uneven_lasting:
         return "Uneven work" + of_suspect(measured_.lasting) +
                others_wait(measured_.lasting, losses_.lasting_s) + (measured_.lasting ? "" : dearest());
@@ -98,6 +100,22 @@ class VerdictWords {
     return "Too short to say: " + keep(counted(losses_.samples, "sample")) + " of " +
            keep(counted(losses_.threads, "thread")) +
            ". Measure a longer run, or sample faster (hpcrun-lite -e REALTIME@f1000).";
+  }
+
+  /// What some ranks spend in MPI_Init and MPI_Finalize longer than the one that is there for the shortest
+  /// time: they wait for those that come later.
+  [[nodiscard]] std::string starts_apart() const {
+    const std::optional<std::uint32_t> time = views::metric_named(experiment_, "REALTIME");
+    double apart_s = 0;
+    for (const database::ContextId call : views::mpi_start_up(experiment_)) {
+      for (std::uint32_t role = 0; time && role < experiment_.roles.size(); ++role) {
+        const metrics::Accumulator of = experiment_.context_summaries.get(role, *time, call, true);
+        if (of.observers == experiment_.roles[role].threads)
+          apart_s += seconds_of(static_cast<std::uint64_t>(of.sum) - of.observers * of.min);
+      }
+    }
+    if (2 * apart_s < losses_.startup_s) return {};
+    return ", " + share(apart_s) + " since some ranks come to them later than others";
   }
 
   [[nodiscard]] std::string share(double seconds) const {
