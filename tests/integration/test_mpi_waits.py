@@ -114,9 +114,10 @@ class Polls(harness.Workspace):
         between = loops["asks_by_probe"] + loops["asks_by_test"] - loops["MPI_Iprobe"] - loops["MPI_Test"]
         for command in ("report", "waits"):
             text = " ".join(harness.run([harness.VIEWER, database, command]).stdout.split())
-            said = re.search(r"Loops of polls wait for ([\d.]+) s by time lines.* code between the polls, ([\d.]+) s", text)
+            said = re.search(r"Loops of polls wait for ([\d.]+) s by time lines.* code between the polls, ([\d.]+) (m?s)", text)
             self.assertIsNotNone(said, text)
-            self.assertAlmostEqual(float(said.group(2)), between, delta=0.1 * between)
+            seconds = float(said.group(2)) / (1000 if said.group(3) == "ms" else 1)
+            self.assertAlmostEqual(seconds, between, delta=0.1 * between)
 
 
 if __name__ == "__main__":

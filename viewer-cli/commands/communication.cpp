@@ -119,7 +119,7 @@ std::vector<std::string> fitting_lines(const Screen& screen, const database::Con
     return std::ranges::any_of(to_lines(plain, experiment, table, rows),
                                [&](const std::string& line) { return columns(line) > screen.width; });
   };
-  for (const char* const column : {"rate", "size", "max_s", "share", "mean_s"}) {
+  for (const char* const column : {"rate", "size", "max_s", "share", "mean_s", "mean_known"}) {
     if (!too_wide()) break;
     std::erase_if(table.text, [&](const Table::TextColumn& each) { return each.column == column; });
   }
@@ -447,17 +447,24 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
                {"size", Table::In::text},
                {"rate", Table::In::text},
                {"name", Table::In::text},
+               {"calls_known", Table::In::text},
+               {"mean_known", Table::In::text},
                {"who", Table::In::text}},
               {},
               text_of_calls("call")};
+  for (Table::TextColumn& each : table.text) {
+    if (each.column == "calls") each.column = "calls_known";
+    if (each.column == "mean_s") each.column = "mean_known";
+  }
   table.text.push_back({.column = "who"});
   const double whole = whole_seconds(experiment);
   for (const MpiCall& call : calls) {
-    table.rows.push_back(
-        {call.name, number_of(call), call.bytes, seconds_of(call.ns), mean_time(call),
-         longest(call.longest_ns), Table::Ranks{call.locations}, call.messages, call.sent, call.received,
-         call.vain, share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
-         rate_of(call.name, call.bytes, call.counted_ns), call.name, who_calls(experiment, call)});
+    table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
+                          mean(call.counted_ns, call.calls) / 1e9, longest(call.longest_ns),
+                          Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
+                          share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
+                          rate_of(call.name, call.bytes, call.counted_ns), call.name, number_of(call),
+                          mean_time(call), who_calls(experiment, call)});
   }
   return table;
 }
@@ -490,7 +497,8 @@ Table partners_table(const std::vector<PartnerTraffic>& partners) {
 
 Json communication_json(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
-  const std::vector<MpiCall> calls = mpi_calls(figures);
+  std::vector<MpiCall> calls = mpi_calls(figures);
+  std::erase_if(calls, [](const MpiCall& call) { return call.calls == 0 && call.vain == 0; });
   const MpiCall all = sum_of(calls);
   return {{"calls", all.calls},
           {"bytes", all.sent},
