@@ -68,6 +68,7 @@ struct CulpritThread {
   culprit::measurement::calls::Call* published;      ///< where the thread's MPI calls are; null: nowhere yet
   culprit::measurement::calls::LockWait* lock_wait;  ///< where its present wait for a lock is; null: nowhere
   bool in_file_call;                                 ///< the marked call is one of MPI_File_*
+  std::uint32_t interruptions;                       ///< sampling signals that the thread has handled
 };
 
 /// Sums for the summary line; all of them add up over ranks.

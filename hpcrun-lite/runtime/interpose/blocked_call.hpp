@@ -5,6 +5,7 @@
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -36,6 +37,26 @@ class BlockedCall {
   bool was_blocked_ = false;
   bool published_ = false;
 };
+
+}  // namespace culprit::runtime
+
+namespace culprit::runtime {
+
+/// Makes a call that returns at once (a poll with a timeout of zero), which the kernel fails with EINTR all
+/// the same where a signal is pending; again, where that was ours. To hold the signal back would cost far
+/// more than the call. Had a signal of the program's come as well, it would have been handled right before
+/// the call.
+template <typename Call>
+[[gnu::always_inline]] inline auto look(Call call) {
+  const int error = errno;
+  for (;;) {
+    const std::uint32_t before = culprit_rt_thread.interruptions;
+    const auto result = call();
+    if (result != -1 || errno != EINTR || culprit_rt_thread.interruptions == before) [[likely]]
+      return result;
+    errno = error;
+  }
+}
 
 }  // namespace culprit::runtime
 

@@ -200,7 +200,7 @@ using namespace culprit::runtime;
   CULPRIT_BEGIN(result, name, parameters, exceptions)                                          \
   forget_left_marks(__builtin_dwarf_cfa());                                                    \
   const std::uint64_t most = limit;                                                            \
-  if (most == 0) return real arguments;                                                        \
+  if (most == 0) return look([&] { return real arguments; });                                  \
   const OutsideWait outside(watches);                                                          \
   const BlockedCall call(real.address(), most);                                                \
   return real arguments;                                                                       \

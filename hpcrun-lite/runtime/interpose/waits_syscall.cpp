@@ -204,13 +204,27 @@ bool confines(const Call& call) {
 using Function = long (*)(long, long, long, long, long, long, long);
 CULPRIT_REAL Real<long(long, long, long, long, long, long, long)> real{"syscall"};
 
+long make(const Call& call) {
+  return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+}
+
+/// Whether the kernel fails the call with EINTR even where it does not wait.
+bool looks_at_signals(const Call& call) {
+  return call.number == machine::kPoll || call.number == SYS_ppoll || call.number == machine::kSelect ||
+         call.number == SYS_pselect6;
+}
+
 /// Makes the call, with our signal held back where that would break it off.
 long call_watched(Call& call) {
   const std::uint64_t limit = call_limit(call);
-  if (limit == 0) return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+  if (limit == 0 && !looks_at_signals(call)) return make(call);
+  if (limit == 0) {
+    const Signals signals(call);
+    return look([&call] { return make(call); });
+  }
   const BlockedCall blocked(real.address(), limit);
   const Signals signals(call);
-  return real(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
+  return make(call);
 }
 
 }  // namespace

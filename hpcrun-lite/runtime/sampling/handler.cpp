@@ -211,7 +211,11 @@ void dispatch(Delivery& delivery) {
   } else {
     delivery.taken = is_overflow(info) || take_trial(info);  // sent before the thread's events ended
   }
-  if (!delivery.taken) act_in_shadow(signal, info, context);
+  if (delivery.taken) {
+    ++culprit_rt_thread.interruptions;
+  } else {
+    act_in_shadow(signal, info, context);
+  }
   errno = saved_errno;
 }
 

@@ -35,7 +35,7 @@ void send_signals() {
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (const auto& group : {sleeping(), polling(), waiting_for_signals(), semaphores(), messages(),
+  for (const auto& group : {sleeping(), polling(), looking(), waiting_for_signals(), semaphores(), messages(),
                             receiving(), sending(), others(), numbered(), unreadable()}) {
     rows.insert(rows.end(), group.begin(), group.end());
   }

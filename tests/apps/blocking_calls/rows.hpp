@@ -43,6 +43,7 @@ struct Row {
 
 std::vector<Row> sleeping();
 std::vector<Row> polling();
+std::vector<Row> looking();
 std::vector<Row> waiting_for_signals();
 std::vector<Row> semaphores();
 std::vector<Row> messages();

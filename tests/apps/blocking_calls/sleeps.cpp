@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -83,6 +84,45 @@ std::vector<Row> sleeping() {
       {Kind::broken, "thrd_sleep",
        [] {
          return Outcome{thrd_sleep(&kLong, nullptr), 0};
+       }},
+  };
+}
+
+/// Looks again and again without waiting: the first look that fails, or 0.
+template <typename Look>
+Outcome looks(Look look) {
+  constexpr int kLooks = 200'000;
+  for (int i = 0; i < kLooks; ++i) {
+    if (const Outcome outcome = plain(look()); outcome.result != 0) return outcome;
+  }
+  return {0, 0};
+}
+
+/// The kernel looks at pending signals also where a poll does not wait.
+std::vector<Row> looking() {
+  static timespec none{};
+  static timeval none_long{};
+  static const pollfd asked{make_pipe().in(), POLLIN, 0};
+  static const sigset_t mask{};
+  return {
+      {Kind::complete, "poll without waiting",
+       [] {
+         pollfd own = asked;
+         return looks([&] { return poll(&own, 1, 0); });
+       }},
+      {Kind::complete, "ppoll without waiting",
+       [] { return looks([] { return ppoll(nullptr, 0, &none, nullptr); }); }},
+      {Kind::complete, "ppoll without waiting, with mask",
+       [] { return looks([] { return ppoll(nullptr, 0, &none, &mask); }); }},
+      {Kind::complete, "select without waiting",
+       [] { return looks([] { return select(0, nullptr, nullptr, nullptr, &none_long); }); }},
+      {Kind::complete, "pselect without waiting",
+       [] { return looks([] { return pselect(0, nullptr, nullptr, nullptr, &none, nullptr); }); }},
+      {Kind::complete, "syscall ppoll without waiting",
+       [] { return looks([] { return syscall(SYS_ppoll, nullptr, 0, &none, nullptr, 0); }); }},
+      {Kind::complete, "syscall pselect6 without waiting",
+       [] {
+         return looks([] { return syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &none, nullptr); });
        }},
   };
 }
