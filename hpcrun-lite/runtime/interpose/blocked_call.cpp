@@ -10,6 +10,7 @@
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/program_signals.hpp"
+#include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/clock.hpp"
@@ -22,6 +23,7 @@
 #include <cstdint>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 namespace culprit::runtime {
@@ -62,15 +64,14 @@ void cut(void* argument) {
   end_recording(record->thread);
 }
 
-/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. Not inlined:
-/// the walk starts in this frame, which vanishes from the path as all of ours.
+/// The handler's stack is no place for handlers of the program's: all signals are blocked while it is used.
+constexpr KernelMask kAll = ~KernelMask{0};
+
+/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. With all
+/// signals blocked. Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
-  if (!own_process()) return false;  // a child by a raw system call shares the parent's file
   Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
-  // The handler's stack is no place for handlers of the program's.
-  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
   culprit_call_on_stack(&record, act, thread->handler_stack + kHandlerStack);
-  change_mask(SIG_SETMASK, before);
   return record.done;
 }
 
@@ -105,7 +106,10 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
   unpark();
-  const bool blocked = (change_mask(SIG_BLOCK, process.mask) & process.mask) != 0;
+  // A child by a raw system call shares the parent's file.
+  const bool publishes = limit_ns >= kPublish && !sampling_stopped() && own_memory();
+  const KernelMask before = change_mask(SIG_BLOCK, publishes ? kAll : process.mask);
+  const bool blocked = (before & process.mask) != 0;
   // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
   const auto place = reinterpret_cast<std::uintptr_t>(this);
   was_blocked_ = blocked && (thread_->blocked_from > place || blocked_by_program() != 0);
@@ -113,14 +117,20 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   if (!was_blocked_) thread_->blocked_from = place;
   interposed_around_ = push(thread_->interposed, this, function);
   if (culprit_rt_thread.counted) begin_window(thread_, account_time());
-  published_ = limit_ns >= kPublish && !sampling_stopped() && record_here(thread_, publish);
+  if (!publishes) return;
+  published_ = record_here(thread_, publish);
+  change_mask(SIG_SETMASK, before | process.mask);
 }
 
 BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
   const int error = errno;
   if (published_) withdraw(thread_);
-  if (sampling_stopped()) record_here(thread_, cut);
+  if (sampling_stopped() && own_memory()) {
+    const KernelMask before = change_mask(SIG_BLOCK, kAll);
+    record_here(thread_, cut);
+    change_mask(SIG_SETMASK, before);
+  }
   if (!was_blocked_) {
     thread_->blocked_from = outer_ > reinterpret_cast<std::uintptr_t>(this) ? outer_ : 0;
     thread_->blocked_call = true;
@@ -133,7 +143,14 @@ BlockedCall::~BlockedCall() {
 
 namespace {
 
-std::atomic<bool> timeouts{false};
+// Options that some socket was given.
+constexpr unsigned kReceiveTimeout = 1, kSendTimeout = 2, kLeastAmount = 4, kLinger = 8;
+std::atomic<unsigned> noted_options{0};
+
+/// Whether some socket has one of these options, and the calling thread is sampled.
+bool noted(unsigned options) {
+  return (noted_options.load(std::memory_order_relaxed) & options) != 0 && this_thread() != nullptr;
+}
 
 }  // namespace
 
@@ -153,20 +170,54 @@ bool is_readable(long address, std::size_t size) {
 
 bool reads_interruptibly(int descriptor, std::size_t size) {
   const bool large = size > kWhole;
-  const bool timed = timeouts.load(std::memory_order_relaxed);
+  const bool timed = noted(kReceiveTimeout);
   if ((!large && !timed) || this_thread() == nullptr) return false;
   const mode_t type = file_type_of(descriptor);
-  return (timed && type == S_IFSOCK) || (large && type == S_IFCHR);
+  return (timed && type == S_IFSOCK && !is_nonblocking(descriptor)) || (large && type == S_IFCHR);
 }
 
 bool writes_interruptibly(int descriptor, std::size_t size) {
   if (size <= 1 || this_thread() == nullptr) return false;
   const mode_t type = file_type_of(descriptor);
-  return type == S_IFSOCK || (size > kWhole && (type == S_IFIFO || type == S_IFCHR));
+  if (type == S_IFSOCK) return !is_nonblocking(descriptor);
+  return size > kWhole && (type == S_IFIFO || type == S_IFCHR);
 }
 
-void note_socket_timeout() {
-  timeouts.store(true, std::memory_order_relaxed);
+bool is_nonblocking(int descriptor) {
+  if (this_thread() == nullptr) return true;
+  const long flags = system_call(SYS_fcntl, descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
+bool socket_waits(int descriptor, int flags) {
+  return (flags & MSG_DONTWAIT) == 0 && !is_nonblocking(descriptor);
+}
+
+bool receives_at_once(int flags) {
+  constexpr int kPlain = MSG_PEEK | MSG_TRUNC | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC;
+  return (flags & ~kPlain) == 0 && this_thread() != nullptr && !noted(kLeastAmount);
+}
+
+bool is_timed_socket(int descriptor) {
+  return noted(kReceiveTimeout | kSendTimeout) && file_type_of(descriptor) == S_IFSOCK;
+}
+
+bool may_have_timed_sockets() {
+  return noted(kReceiveTimeout | kSendTimeout);
+}
+
+bool may_linger(int descriptor) {
+  return noted(kLinger) && file_type_of(descriptor) == S_IFSOCK;
+}
+
+void note_socket_option(int level, int option) {
+  if (level != SOL_SOCKET) return;
+  unsigned noted = 0;
+  if (option == SO_RCVTIMEO_OLD || option == SO_RCVTIMEO_NEW) noted = kReceiveTimeout;
+  if (option == SO_SNDTIMEO_OLD || option == SO_SNDTIMEO_NEW) noted = kSendTimeout;
+  if (option == SO_RCVLOWAT) noted = kLeastAmount;
+  if (option == SO_LINGER) noted = kLinger;
+  if (noted != 0) noted_options.fetch_or(noted, std::memory_order_relaxed);
 }
 
 std::size_t length_of(const iovec* pieces, int count) {

@@ -60,9 +60,13 @@ template <typename Call>
 
 }  // namespace culprit::runtime
 
-// Which reads and writes by descriptor a signal can break off or make come short. Asked before the call:
-// after it, nothing shows whether the program's own signals came as well.
+// Which calls of descriptors a signal can break off or make come short. Asked before the call: after it,
+// nothing shows whether the program's own signals came as well.
 namespace culprit::runtime {
+
+constexpr std::uint64_t forever_if(bool blocks) {
+  return blocks ? BlockedCall::kForever : 0;
+}
 
 /// Reads from devices and writes to pipes up to this size are whole or nothing (PIPE_BUF, one page).
 inline constexpr std::size_t kWhole = 4096;
@@ -70,8 +74,28 @@ inline constexpr std::size_t kWhole = 4096;
 bool reads_interruptibly(int descriptor, std::size_t size);
 bool writes_interruptibly(int descriptor, std::size_t size);
 
-/// Some socket of this process was given a timeout, after which every read of a socket asks for it.
-void note_socket_timeout();
+/// Whether no call of the descriptor waits (O_NONBLOCK), nor is broken off: also where the thread is not
+/// sampled.
+bool is_nonblocking(int descriptor);
+
+/// Whether a call of a socket with these flags (MSG_DONTWAIT) may wait.
+bool socket_waits(int descriptor, int flags);
+
+/// Whether such a call, if there is something to receive, does the same with MSG_DONTWAIT added, and is worth
+/// trying: no flag asks for more than there is, nor has a socket of this process a least amount to wait for.
+bool receives_at_once(int flags);
+
+/// Whether reads and writes of this descriptor, a socket, may be given up after a while.
+bool is_timed_socket(int descriptor);
+
+/// Whether some socket of this process was given a timeout, and the thread is sampled.
+bool may_have_timed_sockets();
+
+/// Whether to close the descriptor, a socket, may wait for what was sent (SO_LINGER).
+bool may_linger(int descriptor);
+
+/// An option of some socket of this process is set: from then on the questions above are asked of the kernel.
+void note_socket_option(int level, int option);
 
 /// Whether the kernel can read the `size` bytes at `address`, at least 8: a call that is given them fails
 /// with EFAULT otherwise. One system call per page: the kernel copies a mask before it refuses the unknown

@@ -41,14 +41,8 @@ namespace {
 
 constexpr std::uint64_t kForever = BlockedCall::kForever;
 
-constexpr std::uint64_t forever_if(bool blocks) {
-  return blocks ? kForever : 0;
-}
-
-/// Whether a call of a socket with these flags may wait.
-constexpr bool waits(int flags) {
-  return (flags & MSG_DONTWAIT) == 0;
-}
+/// The timeout of a look.
+constexpr timespec kNoTime{};
 
 /// Whether a set is there to be changed: of what cannot be read, the kernel says so. Only the kernel's part
 /// of it is read.
@@ -206,6 +200,37 @@ using namespace culprit::runtime;
   return real arguments;                                                                       \
   }
 
+#define CULPRIT_POLLS(result, name, parameters, exceptions, arguments, limit, watches, at_once) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                           \
+  forget_left_marks(__builtin_dwarf_cfa());                                                     \
+  const std::uint64_t most = limit;                                                             \
+  if (most == 0) return look([&] { return real arguments; });                                   \
+  if ((watches) && this_thread() != nullptr) {                                                  \
+    const result found = look([&] { return real at_once; });                                    \
+    if (found != 0) return found;                                                               \
+  }                                                                                             \
+  const OutsideWait outside(watches);                                                           \
+  const BlockedCall call(real.address(), most);                                                 \
+  return real arguments;                                                                        \
+  }
+
+#define CULPRIT_RECEIVES(result, name, parameters, exceptions, arguments, at_once) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                              \
+  forget_left_marks(__builtin_dwarf_cfa());                                        \
+  if ((flags & MSG_DONTWAIT) != 0) return real arguments;                          \
+  const int error = errno;                                                         \
+  if (receives_at_once(flags)) {                                                   \
+    const result got = real at_once;                                               \
+    if (got >= 0 || errno != EAGAIN || is_nonblocking(descriptor)) return got;     \
+    errno = error;                                                                 \
+  } else if (is_nonblocking(descriptor)) {                                         \
+    return real arguments;                                                         \
+  }                                                                                \
+  const OutsideWait outside;                                                       \
+  const BlockedCall call(real.address(), kForever);                                \
+  return real arguments;                                                           \
+  }
+
 #define CULPRIT_READS(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                         \
   forget_left_marks(__builtin_dwarf_cfa());                                   \
@@ -291,11 +316,11 @@ CULPRIT_EXPORT int signalfd(int descriptor, const sigset_t* mask, int flags) noe
   return real(descriptor, WithoutOurs(mask).get(), flags);
 }
 
-/// Timeouts make reads by descriptor breakable as well.
+/// Some options decide which calls of sockets a signal breaks off.
 CULPRIT_EXPORT int setsockopt(int descriptor, int level, int option, const void* value,
                               socklen_t length) noexcept {
   static CULPRIT_REAL Real<int(int, int, int, const void*, socklen_t)> real{"setsockopt"};
-  if (level == SOL_SOCKET && option == SO_RCVTIMEO) note_socket_timeout();
+  note_socket_option(level, option);
   return real(descriptor, level, option, value, length);
 }
 

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace culprit::runtime {
@@ -42,7 +43,9 @@ constexpr Watched watch() {
                             SYS_seccomp,      SYS_pselect6,        SYS_io_pgetevents, SYS_flock,
                             SYS_fcntl,        SYS_epoll_pwait2,    SYS_sendmmsg,      SYS_rt_sigtimedwait,
                             SYS_splice,       SYS_vmsplice,        SYS_rt_sigsuspend, SYS_sendfile,
-                            SYS_read,         SYS_write,           SYS_getrandom}) {
+                            SYS_read,         SYS_write,           SYS_getrandom,     SYS_readv,
+                            SYS_writev,       SYS_pread64,         SYS_preadv,        SYS_preadv2,
+                            SYS_pwritev2,     SYS_close,           SYS_setsockopt,    SYS_copy_file_range}) {
     if (number >= 0) watched.call[number] = 1;
   }
   return watched;
@@ -85,8 +88,32 @@ std::uint64_t futex_limit(const Call& call) {
   return operation == FUTEX_WAIT_BITSET ? BlockedCall::kForever : 0;
 }
 
-constexpr std::uint64_t forever_if(bool blocks) {
-  return blocks ? BlockedCall::kForever : 0;
+constexpr long kPresentPosition = -1;  // of a file, for pwritev2
+
+/// Of a gathered read or write.
+std::size_t length_in(const Call& call) {
+  return length_of(reinterpret_cast<const iovec*>(call.b), static_cast<int>(call.c));
+}
+
+/// Of calls of sockets.
+std::uint64_t socket_limit(const Call& call) {
+  const auto descriptor = static_cast<int>(call.a);
+  switch (call.number) {
+    case SYS_recvmsg:
+    case SYS_sendmsg:
+      return forever_if(socket_waits(descriptor, static_cast<int>(call.c)));
+    case SYS_recvfrom:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmmsg:
+      return forever_if(socket_waits(descriptor, static_cast<int>(call.d)));
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+      return forever_if(!is_nonblocking(descriptor));
+    default:
+      return BlockedCall::kForever;
+  }
 }
 
 /// Of calls of files and other descriptors (waits.def says what a signal does to each).
@@ -97,8 +124,24 @@ std::uint64_t descriptor_limit(const Call& call) {
       return forever_if(reads_interruptibly(descriptor, static_cast<std::size_t>(call.c)));
     case SYS_write:
       return forever_if(writes_interruptibly(descriptor, static_cast<std::size_t>(call.c)));
+    case SYS_pread64:
+      return forever_if(reads_interruptibly(descriptor, static_cast<std::size_t>(call.c)));
+    case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2:
+      return forever_if(reads_interruptibly(descriptor, length_in(call)));
+    case SYS_pwritev2:
+      if (call.d != kPresentPosition) return 0;
+      [[fallthrough]];
+    case SYS_writev:
+      return forever_if(!is_nonblocking(descriptor) && writes_interruptibly(descriptor, length_in(call)));
     case SYS_sendfile:
-      return forever_if(writes_interruptibly(descriptor, static_cast<std::size_t>(call.d)));
+      return forever_if(static_cast<std::size_t>(call.d) > kWhole ||
+                        writes_interruptibly(descriptor, static_cast<std::size_t>(call.d)));
+    case SYS_copy_file_range:
+      return forever_if(static_cast<std::size_t>(call.e) > kWhole);
+    case SYS_close:
+      return forever_if(may_linger(descriptor));
     case SYS_getrandom:
       return forever_if(static_cast<std::size_t>(call.b) > kWhole);
     case SYS_flock:
@@ -108,7 +151,7 @@ std::uint64_t descriptor_limit(const Call& call) {
     case SYS_io_uring_enter:
       return forever_if(call.c > 0 && (call.d & IORING_ENTER_GETEVENTS) != 0);
     default:
-      return BlockedCall::kForever;
+      return socket_limit(call);
   }
 }
 
@@ -136,6 +179,7 @@ std::uint64_t call_limit(const Call& call) {
       return futex_limit(call);
     case SYS_prctl:
     case SYS_seccomp:
+    case SYS_setsockopt:
       return 0;
     default:
       return descriptor_limit(call);
@@ -240,6 +284,7 @@ __attribute__((visibility("hidden"))) long culprit_watched_call(long number, lon
                                                                 long e, long f) {
   Call call{number, a, b, c, d, e, f};
   if (confines(call)) end_before_confinement();
+  if (call.number == SYS_setsockopt) note_socket_option(static_cast<int>(call.b), static_cast<int>(call.c));
   const CallMark::Kind kind = wait_kind(call);
   if (kind == CallMark::work) return call_watched(call);
   const CallMark mark(kind, real.address());

@@ -22,6 +22,7 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -183,6 +184,17 @@ std::vector<Row> others() {
        }},
       {Kind::complete, "read much from /dev/zero", [=] { return fill_from("/dev/zero"); }},
       {Kind::complete, "read much from /dev/urandom", [=] { return fill_from("/dev/urandom"); }},
+      {Kind::complete, "pread much from /dev/zero",
+       [] {
+         std::vector<char> bytes(64 * kLarge);
+         return plain(pread(open("/dev/zero", O_RDONLY), bytes.data(), bytes.size(), 0));
+       }},
+      {Kind::complete, "preadv much from /dev/urandom",
+       [] {
+         std::vector<char> bytes(64 * kLarge);
+         const iovec part{bytes.data(), bytes.size()};
+         return plain(preadv(open("/dev/urandom", O_RDONLY), &part, 1, 0));
+       }},
       {Kind::complete, "getrandom much",
        [] {
          std::vector<char> bytes(16 * kLarge);
@@ -260,6 +272,11 @@ std::vector<Row> numbered() {
        [] {
          std::vector<char> bytes(64 * kLarge);
          return plain(syscall(SYS_read, open("/dev/zero", O_RDONLY), bytes.data(), bytes.size()));
+       }},
+      {Kind::complete, "syscall pread much from /dev/zero",
+       [] {
+         std::vector<char> bytes(64 * kLarge);
+         return plain(syscall(SYS_pread64, open("/dev/zero", O_RDONLY), bytes.data(), bytes.size(), 0));
        }},
       {Kind::complete, "syscall getrandom much",
        [] {

@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -96,6 +99,50 @@ void drain(int descriptor, std::size_t count) {
   });
 }
 
+/// Over the loopback interface.
+Ends make_connection() {
+  const int waiting = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  require(bind(waiting, generic, size) == 0 && listen(waiting, 1) == 0, "listen");
+  require(getsockname(waiting, generic, &size) == 0, "getsockname");
+  const int out = socket(AF_INET, SOCK_STREAM, 0);
+  require(connect(out, generic, size) == 0, "connect");
+  return {{accept(waiting, nullptr, nullptr), out}};
+}
+
+/// Closes a socket that has sent more than its peer takes, and is to linger for a second: whether it did.
+template <typename Close>
+Outcome lingers(Close close_it) {
+  const int socket = fill(make_connection().out());
+  const linger second{1, 1};
+  require(setsockopt(socket, SOL_SOCKET, SO_LINGER, &second, sizeof second) == 0, "setsockopt");
+  const auto begin = std::chrono::steady_clock::now();
+  require(close_it(socket) != -1, "close");
+  return {std::chrono::steady_clock::now() - begin > milliseconds(500) ? 1 : 0, 0};
+}
+
+constexpr std::size_t kFile = 64 << 20;
+
+/// Copies a file some times; what the first copy returned that came short, or the last.
+template <typename Copy>
+Outcome copies(Copy copy) {
+  const int from = memfd_create("blocking", 0);
+  require(ftruncate(from, kFile) == 0, "ftruncate");
+  Outcome outcome{};
+  for (int i = 0; i < 5; ++i) {
+    const int to = memfd_create("blocking", 0);
+    lseek(from, 0, SEEK_SET);
+    outcome = plain(copy(from, to));
+    close(to);
+    if (outcome.result != static_cast<long>(kFile)) break;
+  }
+  return outcome;
+}
+
 iovec piece(std::vector<char>& bytes) {
   return {bytes.data(), bytes.size()};
 }
@@ -143,6 +190,11 @@ std::vector<Row> receiving() {
          const iovec part{room, 16};
          return plain(readv(timed_socket(), &part, 1));
        }},
+      {Kind::timed, "preadv2 from a socket",
+       [] {
+         const iovec part{room, 16};
+         return plain(preadv2(timed_socket(), &part, 1, -1, 0));
+       }},
       {Kind::timed, "accept", [] { return plain(accept(listener(true), nullptr, nullptr)); }},
       {Kind::timed, "accept4", [] { return plain(accept4(listener(true), nullptr, nullptr, SOCK_CLOEXEC)); }},
       {Kind::broken, "recv", [] { return plain(recv(make_sockets().in(), room, 16, 0)); }},
@@ -162,6 +214,21 @@ std::vector<Row> receiving() {
       {Kind::broken, "recvmsg", [=] { return message(make_sockets().in()); }},
       {Kind::broken, "read from a socket", [] { return plain(read(make_sockets().in(), room, 16)); }},
       {Kind::broken, "accept", [] { return plain(accept(listener(false), nullptr, nullptr)); }},
+      {Kind::complete, "recv at least so much",
+       [] {
+         const Ends ends = make_connection();
+         const int least = 16;
+         setsockopt(ends.in(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+         require(write(ends.out(), "12345", 5) == 5, "write");
+         supply(ends.out(), 59);
+         return plain(recv(ends.in(), room, sizeof room, 0));
+       }},
+      {Kind::complete, "recv without waiting",
+       [] {
+         const int socket = make_sockets().in();
+         fcntl(socket, F_SETFL, O_NONBLOCK);
+         return plain(recv(socket, room, sizeof room, 0));
+       }},
       {Kind::complete, "recv all",
        [=] {
          return whole([](int in, auto& bytes) { return recv(in, bytes.data(), bytes.size(), MSG_WAITALL); });
@@ -204,6 +271,29 @@ std::vector<Row> sending() {
          return plain(sendmsg(full_timed_socket(), &header, 0));
        }},
       {Kind::timed, "write to a socket", [] { return plain(write(full_timed_socket(), room, 16)); }},
+      {Kind::timed, "pwritev2 to a socket",
+       [] {
+         const iovec part{room, 16};
+         return plain(pwritev2(full_timed_socket(), &part, 1, -1, 0));
+       }},
+      {Kind::timed, "dprintf to a socket", [] { return plain(dprintf(full_timed_socket(), "%s", "hello")); }},
+      {Kind::timed, "fflush to a socket",
+       [] {
+         FILE* const stream = fdopen(full_timed_socket(), "w");
+         fputs("hello", stream);
+         return plain(fflush(stream));
+       }},
+      {Kind::timed, "fclose of a socket",
+       [] {
+         FILE* const stream = fdopen(full_timed_socket(), "w");
+         fputs("hello", stream);
+         return plain(fclose(stream));
+       }},
+      {Kind::complete, "close of a socket that lingers", [] { return lingers(close); }},
+      {Kind::complete, "dup2 over a socket that lingers",
+       [] { return lingers([](int socket) { return dup2(STDIN_FILENO, socket); }); }},
+      {Kind::complete, "syscall close of a socket that lingers",
+       [] { return lingers([](int socket) { return syscall(SYS_close, socket); }); }},
       {Kind::timed, "connect", [] { return connect_in_vain(true); }},
       {Kind::broken, "connect", [] { return connect_in_vain(false); }},
       {Kind::broken, "send", [] { return plain(send(fill(make_sockets().out()), room, 16, 0)); }},
@@ -230,6 +320,26 @@ std::vector<Row> sending() {
            return sendmsg(out, &header, 0);
          });
        }},
+      {Kind::complete, "pwritev2 to a pipe",
+       [=] {
+         return whole(make_pipe(), [](int out, auto& bytes) {
+           const iovec part = piece(bytes);
+           return pwritev2(out, &part, 1, -1, 0);
+         });
+       }},
+      {Kind::complete, "copy_file_range",
+       [] {
+         return copies(
+             [](int from, int to) { return copy_file_range(from, nullptr, to, nullptr, kFile, 0); });
+       }},
+      {Kind::complete, "syscall copy_file_range",
+       [] {
+         return copies([](int from, int to) {
+           return syscall(SYS_copy_file_range, from, nullptr, to, nullptr, kFile, 0);
+         });
+       }},
+      {Kind::complete, "sendfile to a file",
+       [] { return copies([](int from, int to) { return sendfile(to, from, nullptr, kFile); }); }},
       {Kind::complete, "fwrite to a pipe",
        [=] {
          return whole(make_pipe(), [](int out, auto& bytes) {
