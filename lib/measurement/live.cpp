@@ -40,7 +40,9 @@ std::atomic<int> passing_failures{0};
 
 bool may_succeed_later(int error) noexcept {
   if (error == EMFILE || error == ENFILE) return true;
-  return is_passing(error) && passing_failures.fetch_add(1, std::memory_order_relaxed) < kPassingFailures;
+  // Where the process gave privileges away, it may not open the file again that its maintainer holds open.
+  return (is_passing(error) || error == EACCES) &&
+         passing_failures.fetch_add(1, std::memory_order_relaxed) < kPassingFailures;
 }
 
 template <std::size_t Size>

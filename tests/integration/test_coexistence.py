@@ -109,6 +109,19 @@ class Coexistence(harness.Workspace):
     def test_namespaces_of_processes_with_one_thread(self):
         self.deed("namespaces")
 
+    def test_namespaces_by_number(self):
+        self.deed("namespaces-by-number")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root has privileges to give away")
+    def test_no_thread_keeps_privileges_that_the_program_gave_away(self):
+        for name in ("become-nobody", "become-nobody-for-a-while", "become-nobody-by-number", "drop-capabilities"):
+            with self.subTest(name):
+                shutil.rmtree(self.here / "run", ignore_errors=True)
+                self.deed(name)
+                # It has the measurement open still, and goes on recording there, a further thread too.
+                report = harness.viewer_json(self.directory.with_name("run.db"), "report")
+                self.assertGreater(report["total_s"], 0.4)
+
     def test_asking_for_filters_does_not_end_the_measurement(self):
         self.deed("filters-asked-for")
         database = self.directory.with_name("run.db")

@@ -3,6 +3,7 @@
 // While it enters a namespace that only a process of one thread may enter, the flusher thread is dismissed.
 #include "runtime/interpose/confinement.hpp"
 
+#include "runtime/interpose/privileges.hpp"
 #include "runtime/life/process_life.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/sampling/start_stop.hpp"
@@ -51,40 +52,32 @@ CULPRIT_EXPORT int prctl(int option, ...) noexcept {
   va_end(list);
   if (culprit::runtime::confines_by_prctl(option, static_cast<long>(words[0]), static_cast<long>(words[1])))
     culprit::runtime::end_before_confinement();
-  return real(option, words[0], words[1], words[2], words[3]);
+  const int result = real(option, words[0], words[1], words[2], words[3]);
+  if (result >= 0 && culprit::runtime::gives_privileges_away(SYS_prctl, option)) {
+    const auto [a, b, c, d] = words;
+    culprit::runtime::follow_privileges(
+        {SYS_prctl,
+         {option, static_cast<long>(a), static_cast<long>(b), static_cast<long>(c), static_cast<long>(d)}});
+  }
+  return result;
 }
 
-// Some namespaces can only be entered by a process that has a single thread, and is alone in using its root
-// and working directory: the flusher thread would be one too many.
-
 namespace culprit::runtime {
-namespace {
 
-/// While it lives, the process has the program's threads only; none starts, since no sample is taken here.
-class WithoutFlusher {
- public:
-  WithoutFlusher() : own_(own_process()) {
-    if (!own_) return;
-    mask_ = change_mask(SIG_BLOCK, process.mask);
-    dismissed_ = dismiss_flusher();
-  }
-  ~WithoutFlusher() {
-    if (!own_) return;
-    const int error = errno;
-    if (dismissed_) start_flusher();
-    change_mask(SIG_SETMASK, mask_);
-    errno = error;
-  }
-  WithoutFlusher(const WithoutFlusher&) = delete;
-  WithoutFlusher& operator=(const WithoutFlusher&) = delete;
+WithoutFlusher::WithoutFlusher() : own_(own_process()) {
+  if (!own_) return;
+  mask_ = change_mask(SIG_BLOCK, process.mask);
+  dismissed_ = dismiss_flusher();
+}
 
- private:
-  bool own_;
-  bool dismissed_ = false;
-  KernelMask mask_ = 0;
-};
+WithoutFlusher::~WithoutFlusher() {
+  if (!own_) return;
+  const int error = errno;
+  if (dismissed_) start_flusher();
+  change_mask(SIG_SETMASK, mask_);
+  errno = error;
+}
 
-}  // namespace
 }  // namespace culprit::runtime
 
 using culprit::runtime::Real;

@@ -3,6 +3,7 @@
 // do not return the way they were called.
 #include "runtime/interpose/blocked_call.hpp"
 #include "runtime/interpose/confinement.hpp"
+#include "runtime/interpose/privileges.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/export.hpp"
@@ -31,23 +32,32 @@ struct Watched {
   std::uint8_t call[kNumbers];
 };
 
-/// Not fallocate: what writes the measurement, in the handler too, comes by here.
+/// Calls that may wait, and those that decide what others do. Not fallocate: what writes the measurement, in
+/// the handler too, comes by here.
+constexpr int kWaitingCalls[] = {
+    SYS_nanosleep,       SYS_clock_nanosleep, machine::kPoll,    SYS_ppoll,      machine::kSelect,
+    machine::kEpollWait, SYS_epoll_pwait,     SYS_recvfrom,      SYS_recvmsg,    SYS_recvmmsg,
+    SYS_accept,          SYS_accept4,         SYS_connect,       SYS_sendto,     SYS_sendmsg,
+    SYS_msgrcv,          SYS_msgsnd,          SYS_semop,         SYS_semtimedop, SYS_futex,
+    SYS_io_getevents,    SYS_io_uring_enter,  machine::kPause,   SYS_pselect6,   SYS_io_pgetevents,
+    SYS_flock,           SYS_fcntl,           SYS_epoll_pwait2,  SYS_sendmmsg,   SYS_rt_sigtimedwait,
+    SYS_splice,          SYS_vmsplice,        SYS_rt_sigsuspend, SYS_sendfile,   SYS_read,
+    SYS_write,           SYS_getrandom,       SYS_readv,         SYS_writev,     SYS_pread64,
+    SYS_preadv,          SYS_preadv2,         SYS_pwritev2,      SYS_close,      SYS_setsockopt,
+    SYS_copy_file_range};
+
+/// Calls that change what a thread may do, the flusher thread as well.
+constexpr int kConfiningCalls[] = {SYS_prctl,    SYS_seccomp,   SYS_unshare,          SYS_setns,
+                                   SYS_setuid,   SYS_setreuid,  SYS_setresuid,        SYS_setgid,
+                                   SYS_setregid, SYS_setresgid, SYS_setgroups,        SYS_setfsuid,
+                                   SYS_setfsgid, SYS_capset,    kLandlockRestrictSelf};
+
 constexpr Watched watch() {
   Watched watched{};
-  for (const long number : {SYS_nanosleep,    SYS_clock_nanosleep, machine::kPoll,    SYS_ppoll,
-                            machine::kSelect, machine::kEpollWait, SYS_epoll_pwait,   SYS_recvfrom,
-                            SYS_recvmsg,      SYS_recvmmsg,        SYS_accept,        SYS_accept4,
-                            SYS_connect,      SYS_sendto,          SYS_sendmsg,       SYS_msgrcv,
-                            SYS_msgsnd,       SYS_semop,           SYS_semtimedop,    SYS_futex,
-                            SYS_io_getevents, SYS_io_uring_enter,  machine::kPause,   SYS_prctl,
-                            SYS_seccomp,      SYS_pselect6,        SYS_io_pgetevents, SYS_flock,
-                            SYS_fcntl,        SYS_epoll_pwait2,    SYS_sendmmsg,      SYS_rt_sigtimedwait,
-                            SYS_splice,       SYS_vmsplice,        SYS_rt_sigsuspend, SYS_sendfile,
-                            SYS_read,         SYS_write,           SYS_getrandom,     SYS_readv,
-                            SYS_writev,       SYS_pread64,         SYS_preadv,        SYS_preadv2,
-                            SYS_pwritev2,     SYS_close,           SYS_setsockopt,    SYS_copy_file_range}) {
+  for (const int number : kWaitingCalls) {
     if (number >= 0) watched.call[number] = 1;
   }
+  for (const int number : kConfiningCalls) watched.call[number] = 1;
   return watched;
 }
 
@@ -271,6 +281,21 @@ long call_watched(Call& call) {
   return make(call);
 }
 
+bool enters_namespace(const Call& call) {
+  return call.number == SYS_unshare || call.number == SYS_setns;
+}
+
+/// Makes a call that concerns the flusher thread, too.
+long change_process(const Call& call) {
+  if (enters_namespace(call)) {
+    const WithoutFlusher alone;
+    return make(call);
+  }
+  const long result = make(call);
+  if (result >= 0) follow_privileges({call.number, {call.a, call.b, call.c, call.d, call.e}});
+  return result;
+}
+
 }  // namespace
 
 extern "C" {
@@ -285,6 +310,7 @@ __attribute__((visibility("hidden"))) long culprit_watched_call(long number, lon
   Call call{number, a, b, c, d, e, f};
   if (confines(call)) end_before_confinement();
   if (call.number == SYS_setsockopt) note_socket_option(static_cast<int>(call.b), static_cast<int>(call.c));
+  if (enters_namespace(call) || gives_privileges_away(number, a)) return change_process(call);
   const CallMark::Kind kind = wait_kind(call);
   if (kind == CallMark::work) return call_watched(call);
   const CallMark mark(kind, real.address());

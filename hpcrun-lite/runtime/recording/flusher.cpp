@@ -45,6 +45,13 @@ std::atomic<std::uint32_t> bell{0};  // a futex: the flusher thread sleeps on it
 std::atomic<std::uint64_t> asleep_until{0};
 std::atomic<bool> turn_wanted{false};
 std::atomic<pid_t> flusher_id{0};
+/// A call to be made, in the memory of the thread that waits for it.
+struct Errand {
+  RepeatedCall call;
+  std::atomic<bool> done{false};
+  bool succeeded = false;
+};
+std::atomic<Errand*> errand{nullptr};
 FlusherDuties duties{};
 void* memory = nullptr;
 std::size_t memory_size = 0;
@@ -71,6 +78,14 @@ void take_turn() {
   state.store(idle, std::memory_order_release);
 }
 
+void run_errand() {
+  Errand* const asked = errand.exchange(nullptr, std::memory_order_acquire);
+  if (asked == nullptr) return;
+  const auto& [number, words] = asked->call;
+  asked->succeeded = system_call(number, words[0], words[1], words[2], words[3], words[4]) >= 0;
+  asked->done.store(true, std::memory_order_release);
+}
+
 int run_flusher() {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   duties.begin(separate_descriptors());
@@ -78,6 +93,7 @@ int run_flusher() {
   while (!process.ended.load(std::memory_order_acquire)) {
     const std::uint32_t heard = bell.load(std::memory_order_acquire);
     if (dismissed.load(std::memory_order_acquire)) break;
+    run_errand();
     const bool wanted = turn_wanted.exchange(false, std::memory_order_relaxed);
     if (wanted || now() >= due) {
       take_turn();
@@ -150,6 +166,7 @@ void forget_flusher() {
   running.store(false, std::memory_order_relaxed);
   dismissed.store(false, std::memory_order_relaxed);
   flusher_id.store(0, std::memory_order_relaxed);
+  errand.store(nullptr, std::memory_order_relaxed);
   state.store(idle, std::memory_order_relaxed);
   started.store(false, std::memory_order_relaxed);
 }
@@ -170,6 +187,24 @@ bool dismiss_flusher() {
   dismissed.store(false, std::memory_order_release);
   started.store(false, std::memory_order_release);
   return true;
+}
+
+bool repeat_in_flusher(const RepeatedCall& call) {
+  Errand asked{.call = call};
+  Backoff backoff;
+  for (Errand* none = nullptr; !errand.compare_exchange_weak(none, &asked, std::memory_order_acq_rel);
+       none = nullptr)
+    backoff.pause();  // another thread's is yet to be done
+  ring();
+  while (!asked.done.load(std::memory_order_acquire)) {
+    if (!running.load(std::memory_order_acquire)) {  // it ended: nobody has the call to make
+      Errand* own = &asked;
+      errand.compare_exchange_strong(own, nullptr, std::memory_order_acq_rel);
+      return true;
+    }
+    backoff.pause();
+  }
+  return asked.succeeded;
 }
 
 void ring_flusher() {

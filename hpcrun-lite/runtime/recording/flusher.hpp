@@ -40,6 +40,15 @@ void release_flusher();
 /// blocked; not from a handler.
 bool dismiss_flusher();
 
+/// A system call that the flusher thread is to make, since each thread has its own of what it changes.
+struct RepeatedCall {
+  long number;
+  long words[5];
+};
+/// Has the flusher thread make the call, and waits for that. False: the kernel refused it. With our signal
+/// blocked; not from a handler.
+bool repeat_in_flusher(const RepeatedCall& call);
+
 /// Whether there is one. Async-signal-safe.
 bool flusher_runs();
 

@@ -8,12 +8,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -158,6 +164,64 @@ void namespaces() {
   compute(100);
 }
 
+void leave_namespace_by_number() {
+  compute(100);
+  const bool left = syscall(SYS_unshare, CLONE_NEWUSER) == 0;
+  say(std::string("unshare: ") + (left ? "left" : std::strerror(errno)));
+  compute(100);
+}
+
+/// What the kernel says of the threads of this process: each line once, with these beginnings.
+std::set<std::string> of_all_threads(std::initializer_list<const char*> beginnings) {
+  std::set<std::string> lines;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      for (const char* beginning : beginnings) {
+        if (line.rfind(beginning, 0) == 0) lines.insert(line);
+      }
+    }
+  }
+  return lines;
+}
+
+/// No thread of the process keeps a privilege that the program gave away; what it records goes on.
+void give_privileges_away(void (*give)()) {
+  compute(100);
+  give();
+  for (const std::string& line : of_all_threads({"Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs"}))
+    say(line);
+  compute(100);
+  std::thread([] { compute(300); }).join();
+  say("computed");
+}
+
+constexpr unsigned kNobody = 65534;
+
+void become_nobody() {
+  require(setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0, "setuid");
+}
+
+void become_nobody_for_a_while() {
+  const gid_t group = kNobody;
+  require(setgroups(1, &group) == 0 && setegid(kNobody) == 0 && seteuid(kNobody) == 0, "seteuid");
+}
+
+void become_nobody_by_number() {
+  require(syscall(SYS_setgroups, 0, nullptr) == 0 && syscall(SYS_setresgid, kNobody, kNobody, kNobody) == 0 &&
+              syscall(SYS_setresuid, kNobody, kNobody, kNobody) == 0,
+          "setresuid");
+}
+
+void drop_capabilities() {
+  constexpr unsigned kChown = 0;
+  require(prctl(PR_CAPBSET_DROP, kChown, 0, 0, 0) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
+          "prctl");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, getpid()};
+  const __user_cap_data_struct none[2] = {};
+  require(syscall(SYS_capset, &header, none) == 0, "capset");
+}
+
 /// As libraries find out whether the kernel knows filters.
 void filters_asked_for() {
   const bool known = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == -1 && errno == EFAULT &&
@@ -179,6 +243,11 @@ std::vector<Deed> limits() {
           {"filtered-calls", [] { filtered_calls(true); }},
           {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
           {"namespaces", namespaces},
+          {"namespaces-by-number", leave_namespace_by_number},
+          {"become-nobody", [] { give_privileges_away(become_nobody); }},
+          {"become-nobody-for-a-while", [] { give_privileges_away(become_nobody_for_a_while); }},
+          {"become-nobody-by-number", [] { give_privileges_away(become_nobody_by_number); }},
+          {"drop-capabilities", [] { give_privileges_away(drop_capabilities); }},
           {"filters-asked-for", filters_asked_for}};
 }
 
