@@ -85,6 +85,17 @@ class Coexistence(harness.Workspace):
     def test_all_descriptors_closed_and_taken(self):
         self.deed("descriptors")
 
+    def test_nothing_is_written_to_what_took_the_place_of_standard_error(self):
+        # The worker of a program that gave its privileges away has no measurement, since it may not enter this directory.
+        (self.here).chmod(0o700)
+        self.deed("data-for-standard-error")
+        self.assertEqual((self.here / "data").read_bytes(), b"data")
+
+    def test_nothing_is_written_where_there_was_no_standard_error(self):
+        command = [harness.HPCRUN, "-o", self.here / "run", harness.PROGRAMS / "coexist", "data-for-standard-error"]
+        harness.run(["sh", "-c", 'exec "$0" "$@" 2>&-', *command], cwd=self.here)
+        self.assertEqual((self.here / "data").read_bytes(), b"data")
+
     def test_file_creation_mask_and_directory(self):
         self.deed("file-creation-mask")
 

@@ -124,6 +124,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   bind_to_c_library();
   find_all_next();
   note_modules_of_start();
+  remember_standard_error();
   process.pid = process_id();
   if (!prepare_identity() || !read_settings() || !to_be_measured()) return;
   become_wrapped(argv);

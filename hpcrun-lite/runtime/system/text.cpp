@@ -9,6 +9,24 @@
 namespace culprit::runtime {
 namespace {
 
+/// The file that was standard error when the program began. A program may close it, and open its data under
+/// its number.
+constinit struct {
+  bool open;
+  dev_t device;
+  ino_t inode;
+} standard_error{};
+
+bool look_at_standard_error(struct stat& status) {
+  return system_call(SYS_fstat, STDERR_FILENO, word(&status)) == 0;
+}
+
+bool is_still_standard_error() {
+  struct stat status {};
+  return standard_error.open && look_at_standard_error(status) && status.st_dev == standard_error.device &&
+         status.st_ino == standard_error.inode;
+}
+
 /// What is on its way to standard error.
 class Spelled {
  public:
@@ -33,7 +51,13 @@ class Spelled {
 
 }  // namespace
 
+void remember_standard_error() {
+  struct stat status {};
+  standard_error = {.open = look_at_standard_error(status), .device = status.st_dev, .inode = status.st_ino};
+}
+
 void say(const char* line, std::size_t length) {
+  if (!is_still_standard_error()) return;
   // Standard error may be a pipe without a reader, or a file at its size limit.
   const measurement::WriteSignals signals;
   Spelled spelled;

@@ -73,9 +73,13 @@ class Text {
 /// A path.
 using PathText = Text<4096>;
 
-/// Prints one line on standard error, whatever `line` holds: what is not printable is spelled
-/// (print/printable.hpp). With a single write where it is no longer than 4 KiB, so that lines of several
-/// ranks do not mix. Async-signal-safe.
+/// At the start of the program: what say() may write to. A forked child keeps it; what is executed has its
+/// own.
+void remember_standard_error();
+
+/// Prints one line on standard error, unless that is no longer what it was, whatever `line` holds: what is
+/// not printable is spelled (print/printable.hpp). With a single write where it is no longer than 4 KiB, so
+/// that lines of several ranks do not mix. Async-signal-safe.
 void say(const char* line, std::size_t length);
 template <std::size_t Size>
 void say(const Text<Size>& line) {

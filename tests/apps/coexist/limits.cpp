@@ -28,6 +28,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -78,6 +79,21 @@ void descriptors() {
   compute(300);
   const int next = open("/dev/null", O_RDONLY);
   say("the next descriptor is " + std::to_string(next));
+}
+
+/// As a server does: data under the number of standard error, then fewer privileges, then a worker.
+void data_for_standard_error() {
+  compute(50);
+  close(STDERR_FILENO);
+  require(open("data", O_RDWR | O_CREAT | O_TRUNC, 0644) == STDERR_FILENO, "the lowest descriptor");
+  require(write(STDERR_FILENO, "data", 4) == 4, "write");
+  if (geteuid() == 0) require(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+  if (fork() == 0) {
+    compute(100);
+    _exit(0);
+  }
+  wait(nullptr);
+  say("computed");
 }
 
 void file_creation_mask() {
@@ -235,6 +251,7 @@ void filters_asked_for() {
 std::vector<Deed> limits() {
   return {{"small-stacks", small_stacks},
           {"descriptors", descriptors},
+          {"data-for-standard-error", data_for_standard_error},
           {"file-creation-mask", file_creation_mask},
           {"no-descriptors", no_descriptors},
           {"no-memory", no_memory},
