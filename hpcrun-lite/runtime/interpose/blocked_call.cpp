@@ -10,7 +10,6 @@
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/sampling/program_signals.hpp"
-#include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/clock.hpp"
@@ -106,8 +105,8 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   if (thread_ != nullptr && process.ended.load(std::memory_order_relaxed)) thread_ = nullptr;
   if (thread_ == nullptr) return;
   unpark();
-  // A child by a raw system call shares the parent's file.
-  const bool publishes = limit_ns >= kPublish && !sampling_stopped() && own_memory();
+  // A child by a raw system call shares the parent's file; one by clone may run beside it, on the same stack.
+  const bool publishes = limit_ns >= kPublish && !sampling_stopped() && own_process();
   const KernelMask before = change_mask(SIG_BLOCK, publishes ? kAll : process.mask);
   const bool blocked = (before & process.mask) != 0;
   // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
@@ -126,7 +125,7 @@ BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
   const int error = errno;
   if (published_) withdraw(thread_);
-  if (sampling_stopped() && own_memory()) {
+  if (sampling_stopped() && own_process()) {
     const KernelMask before = change_mask(SIG_BLOCK, kAll);
     record_here(thread_, cut);
     change_mask(SIG_SETMASK, before);
