@@ -205,6 +205,10 @@ bool may_have_timed_sockets() {
   return noted(kReceiveTimeout | kSendTimeout);
 }
 
+bool may_have_lingering_sockets() {
+  return noted(kLinger);
+}
+
 bool may_linger(int descriptor) {
   return noted(kLinger) && file_type_of(descriptor) == S_IFSOCK;
 }

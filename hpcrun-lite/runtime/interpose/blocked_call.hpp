@@ -91,6 +91,9 @@ bool is_timed_socket(int descriptor);
 /// Whether some socket of this process was given a timeout, and the thread is sampled.
 bool may_have_timed_sockets();
 
+/// Whether some socket of this process was told to linger, and the thread is sampled.
+bool may_have_lingering_sockets();
+
 /// Whether to close the descriptor, a socket, may wait for what was sent (SO_LINGER).
 bool may_linger(int descriptor);
 

@@ -19,9 +19,17 @@
 namespace culprit::runtime {
 namespace {
 
-/// A stream is given up on where it is a socket's with a timeout; without a stream, all are meant.
+/// A stream is given up on where it is a socket's with a timeout; without a stream, all are meant. Asked of
+/// few: of a stream in memory, fileno() changes errno.
 std::uint64_t stream_limit(FILE* stream) {
-  return forever_if(stream == nullptr ? may_have_timed_sockets() : is_timed_socket(fileno_unlocked(stream)));
+  return forever_if(may_have_timed_sockets() &&
+                    (stream == nullptr || is_timed_socket(fileno_unlocked(stream))));
+}
+
+/// Closing also waits where the socket lingers.
+std::uint64_t closing_limit(FILE* stream) {
+  const std::uint64_t limit = stream_limit(stream);
+  return limit != 0 ? limit : forever_if(may_have_lingering_sockets() && may_linger(fileno_unlocked(stream)));
 }
 
 }  // namespace
@@ -113,8 +121,7 @@ CULPRIT_STREAM(fwrite_unlocked, (const void* buffer, std::size_t size, std::size
 
 CULPRIT_FLUSHES(fflush, (FILE * stream), (stream), stream_limit(stream))
 CULPRIT_FLUSHES(fflush_unlocked, (FILE * stream), (stream), stream_limit(stream))
-CULPRIT_FLUSHES(fclose, (FILE * stream), (stream),
-                stream_limit(stream) | forever_if(may_linger(fileno_unlocked(stream))))
+CULPRIT_FLUSHES(fclose, (FILE * stream), (stream), closing_limit(stream))
 CULPRIT_FLUSHES(vdprintf, (int file, const char* format, va_list values), (file, format, values),
                 forever_if(is_timed_socket(file)))
 CULPRIT_FLUSHES(__vdprintf_chk, (int file, int flag, const char* format, va_list values),
