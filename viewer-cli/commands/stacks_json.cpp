@@ -86,8 +86,9 @@ std::string text_of(const Json& json) {
 
 template <class Number>
 Number number_of(const Json& json) {
-  const auto number = json.get<std::int64_t>();
-  if (!json.is_number_integer() || number < 0 ||
+  // Before it is converted: 1e300 has no value as an integer.
+  const std::int64_t number = json.is_number_integer() ? json.get<std::int64_t>() : -1;
+  if (number < 0 ||
       static_cast<std::uint64_t>(number) > static_cast<std::uint64_t>(std::numeric_limits<Number>::max()))
     throw std::runtime_error("a number is out of range");
   return static_cast<Number>(number);

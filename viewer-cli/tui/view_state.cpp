@@ -32,7 +32,8 @@ void restore_tree(const Json& state, Browser& browser, Workspace& workspace) {
 void restore(const Json& state, Browser& browser, Workspace& workspace) {
   const auto columns = state.value("columns", std::vector<std::string>{});
   if (!columns.empty()) workspace.set_columns(columns);
-  workspace.sort_by(state.value("sort", std::size_t{0}));
+  const Json sort = state.value("sort", Json());
+  workspace.sort_by(sort.is_number_unsigned() ? sort.get<std::size_t>() : 0);
   workspace.percent = state.value("percent", false);
   workspace.least_percent = state.value("least_percent", 0.0);
   workspace.passed_over.statements = !state.value("source_lines", false);
