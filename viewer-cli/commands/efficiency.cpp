@@ -205,7 +205,8 @@ void find_shares(Efficiency& result) {
   result.parallel = result.useful_mean_s / result.run_s;
 }
 
-void write_iterations(std::ostream& out, const Screen& screen, const IterationEfficiency& iterations) {
+void write_iterations(std::ostream& out, const Screen& screen, const IterationEfficiency& iterations,
+                      bool sampling_stopped) {
   if (iterations.all.ranks == 0) return;
   const auto least = std::ranges::min_element(
       iterations.each, {}, [](const Efficiency& one) { return one.ranks == 0 ? 1 : one.parallel; });
@@ -219,7 +220,10 @@ void write_iterations(std::ostream& out, const Screen& screen, const IterationEf
                   share(all.load_balance) + ", communication efficiency " + share(all.communication) +
                   "; the least efficient is iteration " +
                   keep(std::to_string(least - iterations.each.begin())) + ", " + share(least->parallel) +
-                  " of " + time(least->run_s) + '.',
+                  " of " + time(least->run_s) + '.' +
+                  (sampling_stopped ? " Sampling was stopped for a time: what of an iteration lies in that "
+                                      "counts as useful."
+                                    : ""),
               screen.width)
       << '\n';
 }
@@ -488,7 +492,8 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
     write_threads(out, screen, threads, result);
   }
   write_regions(out, screen, figures.experiment(), efficiency_of_regions(figures));
-  write_iterations(out, screen, efficiency_of_iterations(figures.experiment()));
+  write_iterations(out, screen, efficiency_of_iterations(figures.experiment()),
+                   sampling_was_stopped(figures.experiment()));
 }
 
 Json efficiency_json(const views::Figures& figures) {
