@@ -4,6 +4,7 @@
 #include "commands/communication.hpp"
 
 #include "commands/list.hpp"
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "text/call_path_text.hpp"
