@@ -279,7 +279,6 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   }
 }
 
-/// Samples that come due while a call is recorded are taken afterwards, wherever the thread is then.
 template <typename Warn>
 void warn_of_recording(const database::Contents& experiment, const Warn& warn) {
   constexpr double kMuch = 0.1;
@@ -287,8 +286,7 @@ void warn_of_recording(const database::Contents& experiment, const Warn& warn) {
   const double share = time > 0 ? static_cast<double>(experiment.quality.tracing_ns) / time : 0;
   if (share < kMuch) return;
   const bool traced = experiment.trace().traced > 0;
-  warn("recording calls took " + keep(percent(share)) +
-       " of the time, and waits and other code seem longer by that" +
+  warn("recording calls took " + keep(percent(share)) + " of the time, which counts as work of these calls" +
        (traced ? ": without --trace, shares are nearer to the program's own." : "."));
 }
 

@@ -5,6 +5,9 @@
 #include "runtime/system/system_calls.hpp"
 
 namespace culprit::runtime {
+
+constinit ChargeOwedTick charge_owed_tick = nullptr;
+
 namespace {
 
 /// Waits for room, a fiftieth of a second at most.

@@ -12,6 +12,12 @@
 // instead would cost two system calls, more than all the rest.
 namespace culprit::runtime {
 
+/// Charges the tick that came while the handler was held off, to the code that had the path recorded: taken
+/// by the next sample, it would be that of whatever runs then, mostly the wait that follows. Set before any
+/// thread is sampled.
+using ChargeOwedTick = void (*)(Thread* thread);
+extern ChargeOwedTick charge_owed_tick;
+
 /// From here to let_handler_on(): for as long as the function whose stack holds `place` runs.
 inline void hold_handler_off(Thread* thread, const void* place) {
   thread->counting_at = reinterpret_cast<std::uintptr_t>(place);
@@ -20,6 +26,8 @@ inline void hold_handler_off(Thread* thread, const void* place) {
 inline void let_handler_on(Thread* thread) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   thread->counting_at = 0;
+  if (thread->owes_tick) [[unlikely]]
+    charge_owed_tick(thread);
 }
 
 /// True if the thread is in the middle of that: a signal handler of the program's called.

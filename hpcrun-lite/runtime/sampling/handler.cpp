@@ -8,6 +8,7 @@
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
+#include "runtime/recording/held_off.hpp"
 #include "runtime/recording/published_calls.hpp"
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
@@ -84,8 +85,14 @@ bool met_own_code(Thread* thread) {
   return !thread->blocked_call && thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].own;
 }
 
+/// Where a tick met a thread.
+struct Met {
+  unwind::Registers start;
+  const void* context;  ///< that the signal interrupted; null: the thread itself charges a tick that it owes
+};
+
 /// Charges the ticks up to `time` to their call path. False: not now, they stay due.
-bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
+bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
   if (!ensure_tree(thread)) {
     if (!thread->tree_refused) return false;
     count_lost(thread->grid.pass(time));
@@ -97,14 +104,14 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   if (weight == 0) return true;
   const Account& account = thread->blame.account;
   const std::int64_t rate = teams::active() && !account.changing() ? teams::rate(account) : 0;
-  const unwind::Registers start = unwind::registers_of(context);
+  const unwind::Registers& start = met.start;
   WalkFlaws flaws;
   const measurement::NodeIndex node =
       process.names_files ? current_path_with_file(thread, start, flaws) : current_path(thread, start, flaws);
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
-  if (met_own_code(thread)) [[unlikely]]
+  if (met.context != nullptr && met_own_code(thread)) [[unlikely]]
     thread->calls.cost.sampled_ns += thread->grid.period();
   if (thread->calls.cost.sampled_ns > thread->calls.cost.recorded_ns) [[unlikely]]
     record_call_cost(thread);
@@ -112,7 +119,8 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
   const measurement::WaitKind mark = found.kind;
   const std::uint64_t cpu = cpu_time_unsampled(thread);
   thread->cpu.last_ns += cpu;
-  const bool asleep = awaits_thread(account.activity) && in_system_call(context);
+  const bool asleep =
+      met.context != nullptr && awaits_thread(account.activity) && in_system_call(met.context);
   const SampledAt at{.due = due, .time = time, .node = node, .asleep = asleep};
   thread->tree->record(node, SampleValues{.time_ns = elapsed,
                                           .weight = weight,
@@ -126,7 +134,7 @@ bool record_ticks(Thread* thread, const void* context, std::uint64_t time) {
     trace_ticks(thread, time, elapsed, node, mark);
   if (thread->tree->asks_for_room()) [[unlikely]]
     ring_flusher();
-  park_if_waiting(thread, context, node, mark, cpu, time);
+  if (met.context != nullptr) park_if_waiting(thread, met.context, node, mark, cpu, time);
   return true;
 }
 
@@ -140,9 +148,10 @@ void take_tick(Thread* thread, const void* context) {
     done = true;
   } else if (is_counting(thread, unwind::registers_of(context).sp)) {
     thread->calls.cost.sampled_ns += thread->grid.period();
+    thread->owes_tick = true;
   } else if (begin_recording(thread)) {
     if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
-    done = record_ticks(thread, context, time);
+    done = record_ticks(thread, {unwind::registers_of(context), context}, time);
     end_recording(thread);
   }
   // To arm the next tick is part of what a timer costs, as its interrupt is.
@@ -153,6 +162,32 @@ void take_tick(Thread* thread, const void* context) {
     // A tick that could not be recorded stays due; asking for it at once would spin.
     arm(thread, done ? thread->grid.next() : time + thread->grid.period());
   }
+}
+
+/// A tick that the thread owes, and where it charges it.
+struct Owed {
+  Thread* thread;
+  unwind::Registers start;
+};
+
+void take_owed(void* argument) {
+  const auto* owed = static_cast<const Owed*>(argument);
+  if (!begin_recording(owed->thread)) return;
+  record_ticks(owed->thread, {owed->start, nullptr}, sampling_time(now()));
+  end_recording(owed->thread);
+}
+
+/// Not inlined: the walk starts in this frame, which vanishes from the path as all of ours. On the handler's
+/// stack, as samples: no other handler may run meanwhile.
+__attribute__((noinline)) void charge_owed(Thread* thread) {
+  thread->owes_tick = false;
+  if (!own_process() || sampling_stopped() || process.empty_handler) return;
+  const int error = errno;
+  Owed owed{.thread = thread, .start = unwind::registers_here()};
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  culprit_call_on_stack(&owed, take_owed, thread->handler_stack + kHandlerStack);
+  change_mask(SIG_SETMASK, before);
+  errno = error;
 }
 
 /// A signal on its way from the kernel to the handler's own stack.
@@ -231,6 +266,7 @@ int free_signal() {
 }  // namespace
 
 bool install_handler() {
+  charge_owed_tick = charge_owed;
   process.signal = free_signal();
   if (process.signal == 0) return false;
   process.mask = mask_of(process.signal);

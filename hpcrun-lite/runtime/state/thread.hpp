@@ -176,6 +176,7 @@ struct Thread {
   bool calls_are_counted;               ///< in `calls.counted`, whose pages most threads never touch
   bool tree_refused;                    ///< the file has no room for this thread
   bool blocked_call;                    ///< the signal was held back during a call that is just ending
+  volatile bool owes_tick;              ///< one came while `counting_at` was set, and is still to be charged
   volatile std::uintptr_t counting_at;  ///< stack address of the code of ours that uses walker and tree
                                         ///< outside the handler; 0 none
   std::atomic<bool> busy;               ///< recording, or publishing a wait: its tree is in use
