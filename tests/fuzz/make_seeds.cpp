@@ -186,7 +186,7 @@ class PythonMemory {
 
 /// What the browser remembers, and metrics beside the database.
 constexpr std::string_view kBrowserState =
-    R"({"run_id": "0123456789abcdef", "columns": ["REALTIME:sum (I)", "idleness:max (I)"], "sort": 1,
+    R"text({"run_id": "0123456789abcdef", "columns": ["REALTIME:sum (I)", "idleness:max (I)"], "sort": 1,
 "percent": true, "least_percent": 0.5, "source_lines": true, "inside_waits": true, "start_up": true,
 "recursion": true, "library": true, "prefixes": [["/build", "/src"]],
 "nodes": {
@@ -195,7 +195,7 @@ constexpr std::string_view kBrowserState =
 }
 
 TWICE=2 * $REALTIME
-)";
+)text";
 
 class Corpus {
  public:
