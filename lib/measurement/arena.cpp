@@ -11,8 +11,9 @@
 namespace culprit::measurement {
 namespace {
 
-// Of a limited address space the program keeps nearly all: one arena takes no more than this part.
-constexpr std::uint64_t kAddressSpaceShare = 64;
+// Of a limited address space the program keeps nearly all: one arena, of which each thread has one, takes no
+// more than this part.
+constexpr std::uint64_t kAddressSpaceShare = 512;
 
 std::uint64_t round_up(std::uint64_t bytes) noexcept {
   return (bytes + layout::kGranule - 1) / layout::kGranule * layout::kGranule;

@@ -105,6 +105,9 @@ class Coexistence(harness.Workspace):
     def test_little_address_space(self):
         self.deed("no-memory")
 
+    def test_much_address_space_for_many_threads(self):
+        self.deed("address-space")
+
     def test_no_timers_to_be_had(self):
         self.deed("no-signals", readable=(0, 3))
 

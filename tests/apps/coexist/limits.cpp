@@ -130,6 +130,25 @@ void no_memory() {
   say("computed");
 }
 
+/// Of a limited address space threads leave the program what they leave it unmeasured, nearly.
+void address_space() {
+  const rlimit limited{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
+  require(setrlimit(RLIMIT_AS, &limited) == 0, "setrlimit");
+  std::atomic<bool> ended{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&ended] {
+      while (!ended) compute(20);
+    });
+  }
+  compute(300);
+  constexpr std::size_t kMuch = std::size_t{3} << 30;  // the stacks take 128 MiB
+  const void* memory = mmap(nullptr, kMuch, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  say(memory == MAP_FAILED ? "no room" : "room");
+  ended = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 /// No signals left to queue, and with them no timers.
 void no_signals() {
   const rlimit none{0, 0};
@@ -255,6 +274,7 @@ std::vector<Deed> limits() {
           {"file-creation-mask", file_creation_mask},
           {"no-descriptors", no_descriptors},
           {"no-memory", no_memory},
+          {"address-space", address_space},
           {"no-signals", no_signals},
           {"no-new-privileges", no_new_privileges},
           {"filtered-calls", [] { filtered_calls(true); }},
