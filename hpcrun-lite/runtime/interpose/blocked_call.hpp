@@ -42,6 +42,19 @@ class BlockedCall {
 
 namespace culprit::runtime {
 
+/// What a look that failed comes to; before it, `errno` and the count of signals were these. Apart from the
+/// look, which is hot.
+template <typename Call>
+[[gnu::noinline]] auto look_again(Call call, int error, std::uint32_t before) {
+  decltype(call()) result = -1;
+  while (result == -1 && errno == EINTR && culprit_rt_thread.interruptions != before) {
+    before = culprit_rt_thread.interruptions;
+    errno = error;
+    result = call();
+  }
+  return result;
+}
+
 /// Makes a call that returns at once (a poll with a timeout of zero), which the kernel fails with EINTR all
 /// the same where a signal is pending; again, where that was ours. To hold the signal back would cost far
 /// more than the call. Had a signal of the program's come as well, it would have been handled right before
@@ -49,13 +62,11 @@ namespace culprit::runtime {
 template <typename Call>
 [[gnu::always_inline]] inline auto look(Call call) {
   const int error = errno;
-  for (;;) {
-    const std::uint32_t before = culprit_rt_thread.interruptions;
-    const auto result = call();
-    if (result != -1 || errno != EINTR || culprit_rt_thread.interruptions == before) [[likely]]
-      return result;
-    errno = error;
-  }
+  const std::uint32_t before = culprit_rt_thread.interruptions;
+  const auto result = call();
+  if (result != -1) [[likely]]
+    return result;
+  return look_again(call, error, before);
 }
 
 }  // namespace culprit::runtime

@@ -194,7 +194,7 @@ using namespace culprit::runtime;
   CULPRIT_BEGIN(result, name, parameters, exceptions)                                          \
   forget_left_marks(__builtin_dwarf_cfa());                                                    \
   const std::uint64_t most = limit;                                                            \
-  if (most == 0) return look([&] { return real arguments; });                                  \
+  if (most == 0) return look([=] { return real arguments; });                                  \
   const OutsideWait outside(watches);                                                          \
   const BlockedCall call(real.address(), most);                                                \
   return real arguments;                                                                       \
@@ -204,14 +204,17 @@ using namespace culprit::runtime;
   CULPRIT_BEGIN(result, name, parameters, exceptions)                                           \
   forget_left_marks(__builtin_dwarf_cfa());                                                     \
   const std::uint64_t most = limit;                                                             \
-  if (most == 0) return look([&] { return real arguments; });                                   \
-  if ((watches) && this_thread() != nullptr) {                                                  \
-    const result found = look([&] { return real at_once; });                                    \
-    if (found != 0) return found;                                                               \
+  if (most == 0) return look([=] { return real arguments; });                                   \
+  return [=]() __attribute__((noinline))->result {                                              \
+    if ((watches) && this_thread() != nullptr) {                                                \
+      const result found = look([=] { return real at_once; });                                  \
+      if (found != 0) return found;                                                             \
+    }                                                                                           \
+    const OutsideWait outside(watches);                                                         \
+    const BlockedCall call(real.address(), most);                                               \
+    return real arguments;                                                                      \
   }                                                                                             \
-  const OutsideWait outside(watches);                                                           \
-  const BlockedCall call(real.address(), most);                                                 \
-  return real arguments;                                                                        \
+  ();                                                                                           \
   }
 
 #define CULPRIT_RECEIVES(result, name, parameters, exceptions, arguments, at_once) \
