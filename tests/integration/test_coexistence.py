@@ -96,6 +96,16 @@ class Coexistence(harness.Workspace):
         harness.run(["sh", "-c", 'exec "$0" "$@" 2>&-', *command], cwd=self.here)
         self.assertEqual((self.here / "data").read_bytes(), b"data")
 
+    @unittest.skipUnless(shutil.which("strace"), "strace counts the system calls")
+    def test_calls_that_never_wait_are_left_alone(self):
+        self.deed("never-waits")
+        count = ["strace", "-f", "-c", "-S", "name", "-e", "trace=rt_sigprocmask,getpid", "-o", self.here / "calls"]
+        command = [harness.HPCRUN, "-q", "-o", self.here / "counted", harness.PROGRAMS / "coexist", "never-waits"]
+        harness.run([*count, *command], cwd=self.here)
+        rows = [line.split() for line in (self.here / "calls").read_text().splitlines()]
+        calls = {row[-1]: int(row[3]) for row in rows if row and row[-1] in ("rt_sigprocmask", "getpid")}
+        self.assertLess(sum(calls.values()), 1000, calls)  # of 6 000 calls
+
     def test_file_creation_mask_and_directory(self):
         self.deed("file-creation-mask")
 

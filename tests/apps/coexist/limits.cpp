@@ -22,12 +22,15 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -79,6 +82,27 @@ void descriptors() {
   compute(300);
   const int next = open("/dev/null", O_RDONLY);
   say("the next descriptor is " + std::to_string(next));
+}
+
+/// Calls that no signal breaks off since they never wait, as those of MPI over TCP, or since there is
+/// something to receive.
+void never_waits() {
+  int sockets[2];
+  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets) == 0, "socketpair");
+  int blocking[2];
+  require(socketpair(AF_UNIX, SOCK_STREAM, 0, blocking) == 0, "socketpair");
+  compute(20);
+  char bytes[16384] = {};
+  const iovec some{bytes, sizeof bytes};
+  pollfd asked{blocking[0], POLLOUT, 0};
+  for (int i = 0; i < 1000; ++i) {
+    bool good = writev(sockets[0], &some, 1) == sizeof bytes && readv(sockets[1], &some, 1) == sizeof bytes;
+    good = good && send(sockets[0], bytes, 8, 0) == 8 && recv(sockets[1], bytes, sizeof bytes, 0) == 8;
+    good = good && recv(sockets[1], bytes, sizeof bytes, 0) == -1 && errno == EAGAIN;
+    good = good && poll(&asked, 1, -1) == 1;
+    require(good, "a call");
+  }
+  say("all done");
 }
 
 /// As a server does: data under the number of standard error, then fewer privileges, then a worker.
@@ -270,6 +294,7 @@ void filters_asked_for() {
 std::vector<Deed> limits() {
   return {{"small-stacks", small_stacks},
           {"descriptors", descriptors},
+          {"never-waits", never_waits},
           {"data-for-standard-error", data_for_standard_error},
           {"file-creation-mask", file_creation_mask},
           {"no-descriptors", no_descriptors},
