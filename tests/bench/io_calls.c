@@ -1,8 +1,12 @@
-/* The cost of calls that read and write a file in memory, in ns: the smallest of many batches. One line per
- * call. */
+/* The cost of calls that read and write a file in memory, or look at and go through sockets, in ns: the
+ * smallest of many batches. One line per call. */
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,5 +47,16 @@ int main(void) {
   MEASURE("pwrite-4K", (void)0, pwrite(file, buffer, sizeof buffer, 0) == sizeof buffer);
   MEASURE("fwrite", rewind(stream), fwrite(buffer, 8, 1, stream) == 1);
   MEASURE("fread", rewind(stream), fread(buffer, 8, 1, stream) == 1);
+  int sockets[2], nonblocking[2];
+  require(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, nonblocking) == 0);
+  struct pollfd incoming = {sockets[0], POLLIN, 0}, outgoing = {sockets[0], POLLOUT, 0};
+  const struct iovec some = {buffer, 64};
+  MEASURE("poll-in-vain", (void)0, poll(&incoming, 1, 0) == 0);
+  MEASURE("poll-ready", (void)0, poll(&outgoing, 1, -1) == 1);
+  MEASURE("send-recv", (void)0,
+          send(sockets[0], buffer, 64, 0) == 64 && recv(sockets[1], buffer, 64, 0) == 64);
+  MEASURE("writev-readv", (void)0,
+          writev(nonblocking[0], &some, 1) == 64 && readv(nonblocking[1], &some, 1) == 64);
   return 0;
 }

@@ -200,6 +200,7 @@ class Bench:
                 self.compare_calls(f"{mpi}-{level.lower()}", launcher, program)
         self.single_calls()
         self.window_calls()
+        self.round_trips()
 
     def single_calls(self):
         """The same for calls that wait and do not follow each other closely: all of them are stamped."""
@@ -218,6 +219,13 @@ class Bench:
             source = pathlib.Path(__file__).with_name("window_calls.c")
             subprocess.run([f"mpicc.{mpi}", "-O2", source, "-o", program], check=True)
             self.compare_calls(f"{mpi}-window", launcher, program, {"measured": [], "traced": TRACED})
+
+    def round_trips(self):
+        """The same for a message to and fro by TCP."""
+        print(f"calls: added ns per round trip by TCP (unmeasured ns), smallest batch of {RUNS} interleaved runs")
+        program = self.here / "round_trips.openmpi"
+        subprocess.run(["mpicc.openmpi", "-O2", pathlib.Path(__file__).with_name("round_trips.c"), "-o", program], check=True)
+        self.compare_calls("tcp", [*MPIRUN, "--mca", "btl", "tcp,self"], program)
 
     def compare_calls(self, name, launcher, program, kinds={"measured": []}):
         """`kinds`: hpcrun-lite's options by how they are called."""
