@@ -262,8 +262,7 @@ void become_nobody() {
 }
 
 void become_nobody_for_a_while() {
-  const gid_t group = kNobody;
-  require(setgroups(1, &group) == 0 && setegid(kNobody) == 0 && seteuid(kNobody) == 0, "seteuid");
+  require(initgroups("daemon", kNobody) == 0 && setegid(kNobody) == 0 && seteuid(kNobody) == 0, "seteuid");
 }
 
 void become_nobody_by_number() {
