@@ -72,7 +72,6 @@ void follow_privileges(const RepeatedCall& call) {
 
 using culprit::runtime::follow_privileges;
 using culprit::runtime::Real;
-using culprit::runtime::RepeatedCall;
 using culprit::runtime::word;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters in parentheses
@@ -99,14 +98,14 @@ CULPRIT_GIVES_AWAY(setresgid, (gid_t real_group, gid_t group, gid_t saved), (rea
                    result == 0, SYS_setresgid, real_group, group, saved)
 CULPRIT_GIVES_AWAY(setgroups, (std::size_t count, const gid_t* groups), (count, groups), result == 0,
                    SYS_setgroups, static_cast<long>(count), word(groups))
-CULPRIT_GIVES_AWAY(capset, (cap_user_header_t header, const cap_user_data_t data), (header, data),
-                   result == 0, SYS_capset, word(header), word(data))
+CULPRIT_GIVES_AWAY(capset, (__user_cap_header_struct * header, const __user_cap_data_struct* data),
+                   (header, data), result == 0, SYS_capset, word(header), word(data))
 // These return what was before, whether or not they change it.
 CULPRIT_GIVES_AWAY(setfsuid, (uid_t user), (user), true, SYS_setfsuid, user)
 CULPRIT_GIVES_AWAY(setfsgid, (gid_t group), (group), true, SYS_setfsgid, group)
 // NOLINTEND(bugprone-macro-parentheses)
 
-CULPRIT_EXPORT int initgroups(const char* user, gid_t group) noexcept {
+CULPRIT_EXPORT int initgroups(const char* user, gid_t group) {
   static CULPRIT_REAL Real<int(const char*, gid_t)> real{"initgroups"};
   const int result = real(user, group);
   constexpr long kMost = 1024;
