@@ -268,4 +268,28 @@ std::string no_time_lines_phrase(const database::Contents& experiment) {
              : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
 }
 
+double undecided_share(const views::Figures& figures, const Blamed& blamed) {
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
+  if (!idleness || blamed.role >= experiment.roles.size()) return 0;
+  double all = 0;
+  double undecided = 0;
+  const database::ContextId end = experiment.contexts[blamed.context].end;
+  for (database::ContextId context = blamed.context + 1; context < end; ++context) {
+    if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
+    bool charged_here = true;
+    bool any_undecided = false;
+    for (database::ContextId at = experiment.contexts[context].parent; at != blamed.context;
+         at = experiment.contexts[at].parent) {
+      charged_here = charged_here && experiment.balance(blamed.role, at) != database::Balance::balanced;
+      any_undecided = any_undecided || experiment.balance(blamed.role, at) == database::Balance::undecided;
+    }
+    if (!charged_here) continue;
+    const auto idle = static_cast<double>(figures.context(blamed.role, *idleness, context, true).sum);
+    all += idle;
+    if (any_undecided) undecided += idle;
+  }
+  return all > 0 ? undecided / all : 0;
+}
+
 }  // namespace culprit::viewer

@@ -10,6 +10,7 @@
 #include "text/shorten.hpp"
 #include "views/column.hpp"
 #include "views/difference.hpp"
+#include "views/flat.hpp"
 #include "views/folding.hpp"
 #include "views/frame.hpp"
 #include "views/start_up.hpp"
@@ -347,17 +348,6 @@ void leave_out(const database::Contents& experiment, ContextId start_up, std::ui
   }
 }
 
-/// The outermost contexts of a procedure, ascending.
-std::vector<ContextId> calls_of(const database::Contents& experiment, database::FlatId procedure) {
-  std::vector<ContextId> found;
-  for (ContextId at = 0; at < experiment.contexts.size();) {
-    const bool wanted = experiment.contexts[at].flat == procedure;
-    if (wanted) found.push_back(at);
-    at = wanted ? experiment.contexts[at].end : at + 1;
-  }
-  return found;
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role) {
@@ -447,7 +437,8 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
     ContextId named = suspect.named == 0 ? suspect.suspect : suspect.named;
     while (named != 0 && !views::is_procedure(experiment.contexts[named].kind))
       named = experiment.contexts[named].parent;
-    const std::vector<ContextId> everywhere = calls_of(experiment, experiment.contexts[named].flat);
+    const std::vector<ContextId> everywhere =
+        views::outermost_instances(experiment, experiment.contexts[named].flat);
     const Means in_all = means_of(compared, suspect, outside_waits(figures, everywhere, *time));
     facts.only_this_place = in_all.others > kHardly * in_all.culprits;
   }
@@ -590,30 +581,6 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   diagnosis.blamed = find_blamed(figures, without_startup);
   std::erase_if(diagnosis.blamed, [&](const Blamed& each) { return diagnosis.roles[each.role].serves; });
   return diagnosis;
-}
-
-double undecided_share(const views::Figures& figures, const Blamed& blamed) {
-  const database::Contents& experiment = figures.experiment();
-  const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
-  if (!idleness || blamed.role >= experiment.roles.size()) return 0;
-  double all = 0;
-  double undecided = 0;
-  const ContextId end = experiment.contexts[blamed.context].end;
-  for (ContextId context = blamed.context + 1; context < end; ++context) {
-    if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
-    bool charged_here = true;
-    bool any_undecided = false;
-    for (ContextId at = experiment.contexts[context].parent; at != blamed.context;
-         at = experiment.contexts[at].parent) {
-      charged_here = charged_here && experiment.balance(blamed.role, at) != database::Balance::balanced;
-      any_undecided = any_undecided || experiment.balance(blamed.role, at) == database::Balance::undecided;
-    }
-    if (!charged_here) continue;
-    const double idle = seconds(figures.context(blamed.role, *idleness, context, true).sum);
-    all += idle;
-    if (any_undecided) undecided += idle;
-  }
-  return all > 0 ? undecided / all : 0;
 }
 
 }  // namespace culprit::viewer

@@ -151,8 +151,4 @@ bool waits_in_mpi(const views::Figures& figures, const Blamed& blamed);
 /// and MPI_Finalize.
 Diagnosis diagnose(const views::Figures& figures, bool without_startup = false);
 
-/// The part of a blamed context's idleness that is reached only through scopes with too few samples to decide
-/// whether they are balanced: 0 to 1.
-double undecided_share(const views::Figures& figures, const Blamed& blamed);
-
 }  // namespace culprit::viewer

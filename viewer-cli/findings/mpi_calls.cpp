@@ -3,6 +3,7 @@
 // divided among the senders by their messages. Small messages cost per message, large ones per byte.
 #include "findings/mpi_calls.hpp"
 
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
@@ -349,7 +350,7 @@ class Patterns {
   }
 
   /// Else waiting for late ranks is part of what calls take.
-  [[nodiscard]] bool late_known() const { return experiment_.trace().traced > 0; }
+  [[nodiscard]] bool late_known() const { return all_ranks_traced(experiment_); }
 
   const database::Contents& experiment_;
   const Diagnosis& diagnosis_;

@@ -136,6 +136,9 @@ ViewRequest make_view_request(const views::Source& source, const Invocation& inv
                            : invocation.metrics.empty() ? primary_metric(source.experiment())
                                                         : invocation.metrics.front();
   request.options.sort = require_column(source, invocation, sort);
+  if (request.options.sort.blame && !invocation.ranks.empty())
+    throw UsageError("--sort: " + sort +
+                     ": is computed over all ranks (leave out --ranks, or sort by another)");
   if (invocation.metrics.empty()) {
     add_further_columns(request, derived_columns(source, invocation));
     add_further_columns(request, {request.options.sort});
