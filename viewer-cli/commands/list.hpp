@@ -185,8 +185,10 @@ struct ThreadWait {
   database::ContextId context = 0;
   std::string whom = {};  ///< `rank 2`, or `ranks 0-3, most for 2 (1.3 s)`
 };
-/// The longest of those that time lines show and whose cause is known; none where there is none.
-std::optional<ThreadWait> longest_wait(const database::Contents& experiment, bool unicode);
+/// The longest of those that time lines show and whose cause is known, in MPI_Init and MPI_Finalize only
+/// where these count; none where there is none.
+std::optional<ThreadWait> longest_wait(const database::Contents& experiment, bool without_startup,
+                                       bool unicode);
 
 Table waits_table(const database::Contents& experiment);
 List waits_list(const database::Contents& experiment, const ListOptions& options);

@@ -65,7 +65,7 @@ class Report {
         blame_.write(several_roles() || healthy, thread_causes_named);
       if (diagnosis_.idle_share() >= kWorthReporting) varying_gaps();
       messages();
-      if (traced()) write_time_lines(figures_, out_);
+      if (traced()) write_time_lines(figures_, diagnosis_.without_startup, out_);
       if (!healthy) work();
       busy_machine();
     }

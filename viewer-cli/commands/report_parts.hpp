@@ -15,7 +15,8 @@ namespace culprit::viewer {
 inline constexpr double kWorthListing = 0.05;
 
 /// Who waited for whom most, why, and what the run's length depends on. Nothing where no rank waited.
-void write_time_lines(const views::Figures& figures, ReportWriter& out);
+/// `without_startup`: the longest wait is none in MPI_Init or MPI_Finalize.
+void write_time_lines(const views::Figures& figures, bool without_startup, ReportWriter& out);
 
 /// Where waiting is blamed, and on whom: the paragraphs on blamed contexts and their suspects
 /// (docs/blame.md). What it is made of must outlive it.

@@ -19,8 +19,8 @@ using PlaceKind = ReportPlace::Kind;
 
 class TimeLines {
  public:
-  TimeLines(const views::Figures& figures, ReportWriter& out)
-      : figures_(figures), experiment_(figures.experiment()), out_(out) {}
+  TimeLines(const views::Figures& figures, bool without_startup, ReportWriter& out)
+      : figures_(figures), experiment_(figures.experiment()), without_startup_(without_startup), out_(out) {}
 
   void write() {
     const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
@@ -37,7 +37,8 @@ class TimeLines {
   }
 
   [[nodiscard]] std::string longest_wait() const {
-    if (const std::optional<ThreadWait> wait = viewer::longest_wait(experiment_, out_.unicode())) {
+    if (const std::optional<ThreadWait> wait =
+            viewer::longest_wait(experiment_, without_startup_, out_.unicode())) {
       const bool several = wait->whom.find(',') != std::string::npos;
       return " " +
              out_.link(location_label(experiment_, wait->location) + " waited " +
@@ -137,13 +138,14 @@ class TimeLines {
 
   const views::Figures& figures_;
   const database::Contents& experiment_;
+  bool without_startup_;
   ReportWriter& out_;
 };
 
 }  // namespace
 
-void write_time_lines(const views::Figures& figures, ReportWriter& out) {
-  TimeLines(figures, out).write();
+void write_time_lines(const views::Figures& figures, bool without_startup, ReportWriter& out) {
+  TimeLines(figures, without_startup, out).write();
 }
 
 }  // namespace culprit::viewer

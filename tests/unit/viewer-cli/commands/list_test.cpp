@@ -104,7 +104,7 @@ TEST_CASE("the report's longest wait is the first row of waits --by-rank, be it 
   e.waits = {{WaitPattern::late_sender, 1, traced.allreduce, 3, traced.spmv, true, 300 * kSecond, 3},
              {WaitPattern::late_sender, 2, traced.allreduce, 3, traced.spmv, true, 250 * kSecond, 1},
              {WaitPattern::late_sender, 2, traced.allreduce, 7, traced.spmv, true, 150 * kSecond, 4}};
-  const std::optional<ThreadWait> longest = longest_wait(traced.sample.experiment(), false);
+  const std::optional<ThreadWait> longest = longest_wait(traced.sample.experiment(), false, false);
   REQUIRE(longest);
   CHECK(longest->ns == 400 * kSecond);
   CHECK(longest->count == 5);
