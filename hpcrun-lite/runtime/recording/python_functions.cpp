@@ -107,6 +107,7 @@ bool add_string(Text<Size>& to, Address object) {
   for (std::size_t i = 0; i < size; i += width) {
     std::uint32_t character = 0;
     memcpy(&character, bytes + i, width);
+    if (character < ' ') character = '?';  // it would end the name, or its part
     char utf8[4];
     to.add(utf8, encode(character, utf8));
   }
