@@ -1,7 +1,8 @@
-// Finds the known word that was most likely meant: the nearest one, if at most a third of its letters differ.
-// If none is so near, the only one that begins like it. The distance (optimal string alignment) counts the
-// errors of Damerau (CACM 1964): a letter inserted, deleted or replaced, or two neighbours exchanged. Cost:
-// the product of both lengths for each known word.
+// Guesses which known word a user meant. The nearest word is taken if at most a third of its letters differ.
+// If no word is that near, the word that begins with the given one is taken, if it is the only one. The
+// distance (optimal string alignment) is the number of Damerau's errors (CACM 1964): a letter is inserted,
+// deleted or replaced, or two neighbours are exchanged. Cost: the product of both lengths for each known
+// word.
 #include "spelling/closest.hpp"
 
 #include <algorithm>

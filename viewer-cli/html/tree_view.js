@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** Leaves out outer qualifiers of a name until it has no more than `letters`, or none is left: names differ at their ends. */
+/** Removes outer qualifiers, which differ least between names, until `letters` letters or no qualifier are left. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);
