@@ -2,6 +2,7 @@
 
 #include "views/derived.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace culprit::views {
@@ -10,6 +11,10 @@ using database::ContextId;
 
 bool is_start_up(std::string_view procedure) {
   return procedure == "MPI_Init" || procedure == "MPI_Init_thread" || procedure == "MPI_Finalize";
+}
+
+bool is_mpi_file_call(std::string_view procedure) {
+  return procedure.starts_with("MPI_File_");
 }
 
 namespace {
@@ -34,8 +39,18 @@ std::vector<ContextId> mpi_start_up(const database::Contents& experiment) {
 }
 
 std::vector<ContextId> mpi_file_calls(const database::Contents& experiment) {
+  return outermost_calls(experiment, is_mpi_file_call);
+}
+
+std::vector<ContextId> mpi_calls(const database::Contents& experiment) {
   return outermost_calls(experiment,
-                         [](std::string_view procedure) { return procedure.starts_with("MPI_File_"); });
+                         [](std::string_view procedure) { return procedure.starts_with("MPI_"); });
+}
+
+bool is_within(const database::Contents& experiment, std::span<const ContextId> contexts, ContextId context) {
+  return std::ranges::any_of(contexts, [&](ContextId around) {
+    return around <= context && context < experiment.contexts[around].end;
+  });
 }
 
 bool is_part_without_start_up(const Frame& frame, double value, double whole) {

@@ -16,6 +16,16 @@ bool is_start_up(std::string_view procedure);
 /// The outermost calls of MPI_Init, MPI_Init_thread and MPI_Finalize, ascending.
 std::vector<database::ContextId> mpi_start_up(const database::Contents& experiment);
 
+/// The outermost calls of MPI, ascending.
+std::vector<database::ContextId> mpi_calls(const database::Contents& experiment);
+
+/// Whether a procedure of this name is a call of MPI that reads, writes, opens or closes a file.
+bool is_mpi_file_call(std::string_view procedure);
+
+/// Whether a context is one of `contexts`, or lies below one.
+bool is_within(const database::Contents& experiment, std::span<const database::ContextId> contexts,
+               database::ContextId context);
+
 /// The outermost calls of MPI that read, write, open and close files (`MPI_File_*`), ascending.
 std::vector<database::ContextId> mpi_file_calls(const database::Contents& experiment);
 

@@ -181,8 +181,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
                       "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
                       time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
                       keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
-                      late_starts_phrase(result, screen.unicode) + file_calls_phrase(result, screen.unicode) +
-                      lacked_processors_phrase(experiment, result, divide_idleness(figures), screen.unicode),
+                      efficiency_caveats(experiment, result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
 }
@@ -327,6 +326,8 @@ std::string thread_waits_phrase(const Efficiency& ranks) {
   return ranks.awaits_threads ? " with what main threads wait for other threads" : "";
 }
 
+namespace {
+
 std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
                                      const IdlenessParts& waiting, bool unicode) {
   constexpr double kNotable = 0.01;
@@ -358,6 +359,14 @@ std::string file_calls_phrase(const Efficiency& ranks, bool unicode) {
   if (ranks.files_s <= kNotable * ranks.run_s) return {};
   return " Of the time in MPI, " + keep(duration(ranks.files_s, unicode)) +
          " on average are calls for files (MPI_File_*), which no network shortens.";
+}
+
+}  // namespace
+
+std::string efficiency_caveats(const database::Contents& experiment, const Efficiency& ranks,
+                               const IdlenessParts& waiting, bool unicode) {
+  return late_starts_phrase(ranks, unicode) + file_calls_phrase(ranks, unicode) +
+         lacked_processors_phrase(experiment, ranks, waiting, unicode);
 }
 
 IterationEfficiency efficiency_of_iterations(const database::Contents& experiment) {

@@ -61,17 +61,11 @@ std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& th
                                                       const Efficiency& ranks);
 /// What to say behind the largest time outside MPI.
 std::string thread_waits_phrase(const Efficiency& ranks);
-/// Sentences behind the figures of ranks, with a blank before them: what of useful time and of waiting lacked
-/// a processor, and which figure the latter lowers. Empty where none is known.
-std::string lacked_processors_phrase(const database::Contents& experiment, const Efficiency& ranks,
-                                     const IdlenessParts& waiting, bool unicode);
-
-/// Likewise: that profiles count work before MPI_Init as useful time, and not the waiting for it. Empty where
-/// ranks began at about one time.
-std::string late_starts_phrase(const Efficiency& ranks, bool unicode);
-
-/// Likewise: that MPI's calls for files count as communication. Empty where they take next to nothing.
-std::string file_calls_phrase(const Efficiency& ranks, bool unicode);
+/// Sentences behind the figures of ranks, with a blank before them: how far apart ranks began, what calls for
+/// files take, what of useful time and of waiting lacked a processor, and which figure each changes. Empty
+/// where nothing is to be said.
+std::string efficiency_caveats(const database::Contents& experiment, const Efficiency& ranks,
+                               const IdlenessParts& waiting, bool unicode);
 
 /// POP's two levels.
 struct Efficiencies {

@@ -177,16 +177,13 @@ std::optional<ThreadWait> longest_wait(const database::Contents& experiment, boo
                                        bool unicode) {
   std::vector<database::ContextId> left_out;
   if (without_startup) left_out = views::mpi_start_up(experiment);
-  const auto counts_at = [&](database::ContextId context) {
-    return std::ranges::none_of(left_out, [&](database::ContextId start_up) {
-      return start_up <= context && context < experiment.contexts[start_up].end;
-    });
-  };
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   std::map<WaitKey, std::uint64_t> counts;
   for (const Wait& wait : experiment.waits()) {
-    if (!wait.exact || !metrics::is_whole_wait(wait.pattern) || !counts_at(wait.context)) continue;
+    if (!wait.exact || !metrics::is_whole_wait(wait.pattern) ||
+        views::is_within(experiment, left_out, wait.context))
+      continue;
     const WaitKey key{wait.pattern, true, paths.number(wait.context), wait.location};
     RowGroup& group = groups[key];
     if (group.ns == 0) group.context = wait.context;

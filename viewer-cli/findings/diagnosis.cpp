@@ -74,11 +74,7 @@ void add_idleness(const views::Figures& figures, std::uint32_t time, std::option
     const auto [known, fresh] = to.try_emplace(some.name, some);
     if (!fresh) known->second.seconds += some.seconds;
   };
-  const auto counts = [&](ContextId context) {
-    return std::ranges::none_of(left_out, [&](ContextId start_up) {
-      return start_up <= context && context < experiment.contexts[start_up].end;
-    });
-  };
+  const auto counts = [&](ContextId context) { return !views::is_within(experiment, left_out, context); };
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     RoleIdleness part;
     part.role = role;

@@ -35,9 +35,7 @@ std::map<database::ContextId, double> late_by_call(const database::Contents& exp
   std::vector<database::ContextId> left_out;
   if (diagnosis.without_startup) left_out = views::mpi_start_up(experiment);
   const auto counts = [&](database::ContextId context) {
-    return std::ranges::none_of(left_out, [&](database::ContextId start_up) {
-      return start_up <= context && context < experiment.contexts[start_up].end;
-    });
+    return !views::is_within(experiment, left_out, context);
   };
   std::map<database::ContextId, double> late;
   for (const database::Wait& wait : experiment.waits()) {

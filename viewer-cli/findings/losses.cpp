@@ -77,7 +77,7 @@ class Measurement {
       const double unhidden = unhidden_share(role);
       for (const IdleIn& call : role.where) {
         double& seconds = !call.in_mpi                         ? losses_.threads_s
-                          : call.name.starts_with("MPI_File_") ? waited_for_files_s_
+                          : views::is_mpi_file_call(call.name) ? waited_for_files_s_
                                                                : waited_s_;
         const double hidden_s = call.in_mpi ? (1 - unhidden) * call.seconds : 0;
         seconds += call.seconds - hidden_s;

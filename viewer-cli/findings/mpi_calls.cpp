@@ -61,14 +61,8 @@ std::vector<std::uint32_t> callers_of(const views::Figures& figures, std::vector
 std::vector<ContextId> uncounted_calls(const database::Contents& experiment) {
   std::set<ContextId> counted;
   for (const CallTraffic& call : experiment.communication().calls) counted.insert(call.context);
-  std::vector<ContextId> found;
-  for (ContextId at = 0; at < experiment.contexts.size();) {
-    const database::Context& context = experiment.contexts[at];
-    const bool call = context.kind == database::ContextKind::procedure &&
-                      std::string_view(experiment.strings[context.name]).starts_with("MPI_");
-    if (call && !counted.contains(at)) found.push_back(at);
-    at = call ? context.end : at + 1;
-  }
+  std::vector<ContextId> found = views::mpi_calls(experiment);
+  std::erase_if(found, [&](ContextId call) { return counted.contains(call); });
   return found;
 }
 
@@ -169,7 +163,7 @@ std::string hardest_working_call(const database::Contents& experiment) {
   std::map<std::string, std::uint64_t> work;
   for (const CallTraffic& call : experiment.communication().calls) {
     const std::string name = mpi_call_name(experiment, call.context);
-    if (call.context != 0 && !views::is_start_up(name) && !name.starts_with("MPI_File_"))
+    if (call.context != 0 && !views::is_start_up(name) && !views::is_mpi_file_call(name))
       work[name] += sum_at(experiment, "communication", call.context);
   }
   const auto most = std::ranges::max_element(work, {}, [](const auto& each) { return each.second; });
