@@ -42,6 +42,14 @@ class BlockedCall {
 
 namespace culprit::runtime {
 
+/// Makes a call that may block for `limit` ns (0: not at all), with our signal held back if it may.
+template <typename Call>
+[[gnu::always_inline]] inline auto hold_back(const void* function, std::uint64_t limit, Call call) {
+  if (limit == 0) return call();
+  const BlockedCall blocked(function, limit);
+  return call();
+}
+
 /// What a look that failed comes to; before it, `errno` and the count of signals were these. Apart from the
 /// look, which is hot.
 template <typename Call>
@@ -102,7 +110,7 @@ bool is_timed_socket(int descriptor);
 /// Whether some socket of this process was given a timeout, and the thread is sampled.
 bool may_have_timed_sockets();
 
-/// Whether some socket of this process was told to linger, and the thread is sampled.
+/// Whether this process has set SO_LINGER on a socket, and the calling thread is sampled.
 bool may_have_lingering_sockets();
 
 /// Whether to close the descriptor, a socket, may wait for what was sent (SO_LINGER).

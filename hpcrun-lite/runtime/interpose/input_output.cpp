@@ -44,13 +44,7 @@ using namespace culprit::runtime;
   CULPRIT_EXPORT result name parameters {                                                     \
     static CULPRIT_REAL Real<result parameters> real{#name};                                  \
     forget_left_marks(__builtin_dwarf_cfa());                                                 \
-    const result moved = [&]() __attribute__((always_inline))->result {                       \
-      const std::uint64_t most = limit;                                                       \
-      if (most == 0) return real arguments;                                                   \
-      const BlockedCall call(real.address(), most);                                           \
-      return real arguments;                                                                  \
-    }                                                                                         \
-    ();                                                                                       \
+    const result moved = hold_back(real.address(), limit, [&] { return real arguments; });    \
     count_bytes(Direction::direction, static_cast<ssize_t>(bytes), CULPRIT_INTERPOSED(real)); \
     return moved;                                                                             \
   }
@@ -109,14 +103,11 @@ CULPRIT_STREAM(fwrite_unlocked, (const void* buffer, std::size_t size, std::size
                (buffer, size, count, stream), written, stream_limit(stream))
 
 /// Writes what is not counted here.
-#define CULPRIT_FLUSHES(name, parameters, arguments, limit) \
-  CULPRIT_EXPORT int name parameters {                      \
-    static CULPRIT_REAL Real<int parameters> real{#name};   \
-    forget_left_marks(__builtin_dwarf_cfa());               \
-    const std::uint64_t most = limit;                       \
-    if (most == 0) return real arguments;                   \
-    const BlockedCall call(real.address(), most);           \
-    return real arguments;                                  \
+#define CULPRIT_FLUSHES(name, parameters, arguments, limit)                  \
+  CULPRIT_EXPORT int name parameters {                                       \
+    static CULPRIT_REAL Real<int parameters> real{#name};                    \
+    forget_left_marks(__builtin_dwarf_cfa());                                \
+    return hold_back(real.address(), limit, [&] { return real arguments; }); \
   }
 
 CULPRIT_FLUSHES(fflush, (FILE * stream), (stream), stream_limit(stream))

@@ -184,10 +184,7 @@ using namespace culprit::runtime;
 #define CULPRIT_MAY_BLOCK(result, name, parameters, exceptions, arguments, limit) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                             \
   forget_left_marks(__builtin_dwarf_cfa());                                       \
-  const std::uint64_t most = limit;                                               \
-  if (most == 0) return real arguments;                                           \
-  const BlockedCall call(real.address(), most);                                   \
-  return real arguments;                                                          \
+  return hold_back(real.address(), limit, [&] { return real arguments; });        \
   }
 
 #define CULPRIT_AWAITS_OTHERS(result, name, parameters, exceptions, arguments, limit, watches) \
@@ -250,18 +247,12 @@ using namespace culprit::runtime;
   return moved;                                                               \
   }
 
-#define CULPRIT_WRITES(result, name, parameters, exceptions, arguments, limit) \
-  CULPRIT_BEGIN(result, name, parameters, exceptions)                          \
-  forget_left_marks(__builtin_dwarf_cfa());                                    \
-  const result moved = [&]() __attribute__((always_inline))->result {          \
-    const std::uint64_t most = limit;                                          \
-    if (most == 0) return real arguments;                                      \
-    const BlockedCall call(real.address(), most);                              \
-    return real arguments;                                                     \
-  }                                                                            \
-  ();                                                                          \
-  count_bytes(Direction::written, moved, CULPRIT_INTERPOSED(real));            \
-  return moved;                                                                \
+#define CULPRIT_WRITES(result, name, parameters, exceptions, arguments, limit)           \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                    \
+  forget_left_marks(__builtin_dwarf_cfa());                                              \
+  const result moved = hold_back(real.address(), limit, [&] { return real arguments; }); \
+  count_bytes(Direction::written, moved, CULPRIT_INTERPOSED(real));                      \
+  return moved;                                                                          \
   }
 
 #define CULPRIT_MARKS(result, name, parameters, exceptions, arguments, kind) \
