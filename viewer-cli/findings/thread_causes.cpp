@@ -182,11 +182,25 @@ class Descent {
          body != bodies_.end() && *body < experiment_.contexts[context].end; ++body) {
       const double part = value(*body);
       if (*body < after || part < kRest * least_s_) continue;
-      found_.push_back({.context = *body, .role = role_, .caused_s = part});
+      found_.push_back({.context = innermost(*body, part), .role = role_, .caused_s = part});
       named_s += part;
       after = experiment_.contexts[*body].end;
     }
     return named_s;
+  }
+
+  /// The innermost procedure that can be named, and has nearly all of what `body` causes.
+  [[nodiscard]] ContextId innermost(ContextId body, double caused_s) const {
+    ContextId found = body;
+    for (ContextId at = body + 1; at < experiment_.contexts[found].end;) {
+      if (value(at) < kOwnPart * caused_s) {
+        at = experiment_.contexts[at].end;
+        continue;
+      }
+      if (can_be_named(at) && !is_shared(at, found)) found = at;
+      ++at;
+    }
+    return found;
   }
 
   const views::Figures& figures_;
