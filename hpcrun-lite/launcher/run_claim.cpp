@@ -101,8 +101,9 @@ int make_directory(const fs::path& directory) {
     fs::create_directories(directory, error);
     if (error != std::errc::file_exists) break;
     std::error_code ignored;
-    if (fs::is_directory(directory, ignored)) return 0;
-    if (fs::exists(directory, ignored)) break;  // a file of that name
+    const fs::file_status seen = fs::status(directory, ignored);
+    if (fs::is_directory(seen)) return 0;
+    if (fs::exists(seen)) break;  // a file of that name
     std::this_thread::sleep_for(kPause);
   }
   return error.value();
@@ -172,7 +173,12 @@ int note_rank(const fs::path& directory, long rank) {
 }
 
 void register_rank(const fs::path& directory, long rank) {
-  const int error = persistently([&] { return note_rank(directory, rank); });
+  int error = EEXIST;
+  // Where another host has just made the file, some file systems refuse to open it, which NFS does not.
+  for (int attempt = 0; attempt < kUntilSeen && error == EEXIST; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kPause);
+    error = persistently([&] { return note_rank(directory, rank); });
+  }
   if (error == EINVAL) {
     refuse(directory, std::string(runtime::kRegister) +
                           " in it is no file of this run's own (choose another directory with -o)");
