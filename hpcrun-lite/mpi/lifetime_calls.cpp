@@ -40,6 +40,7 @@ void find_everything() {
 
 void join(const TracedLifetime& trace) {
   culprit::mpi::join_world();
+  culprit::mpi::publishing::place();  // where the thread is can be seen before its first call that waits
   culprit::mpi::count_requests(false);
   trace.began();
 }

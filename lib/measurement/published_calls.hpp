@@ -12,11 +12,13 @@
 // (docs/formats.md, chapter "Live measurement", "Calls"). Handles mean something within one process only.
 namespace culprit::measurement {
 
-/// Where a thread was at its last sample.
+/// Where a thread sleeps in a call of the system from which it is not woken to be sampled; else where it was
+/// at its last sample.
 struct PublishedPlace {
   std::uint32_t ordinal = 0;          ///< of the thread, as ThreadProfile::ordinal
   cct::FrameKey start_routine;        ///< likewise
   std::vector<cct::FrameKey> frames;  ///< from the root, which is left out; empty where there is no sample
+  std::uint64_t sleeps_since = 0;     ///< CLOCK_MONOTONIC; 0: it does not, or not for long
 };
 
 /// A thread that makes MPI calls.
@@ -29,6 +31,11 @@ struct PublishedThread {
   [[nodiscard]] bool inside() const { return call.entered != call.left; }
   /// Grows whenever the thread makes a call of MPI that waits or moves a message.
   [[nodiscard]] std::uint64_t progress() const { return call.entered + call.messages_noted; }
+  /// Since when it is known to be in that call, or outside of any: CLOCK_MONOTONIC; 0: unknown.
+  [[nodiscard]] std::uint64_t since() const {
+    const std::uint64_t state = 2 * call.entered + (inside() ? 0 : 1);
+    return call.seen == state ? call.since : place.sleeps_since;
+  }
 };
 
 /// A thread that waits for a lock.
@@ -42,6 +49,7 @@ struct PublishedCalls {
   std::uint64_t heartbeat_ns =
       0;  ///< CLOCK_MONOTONIC: when the process was last known to live; 0: no live file
   std::uint32_t threads_lost = 0, contexts_lost = 0;
+  std::uint64_t threads_gone = 0;  ///< that ended, and what they published with them
   std::vector<calls::Context> contexts;
   std::vector<PublishedThread> threads;
   std::vector<PublishedLockWait> lock_waits;

@@ -142,7 +142,8 @@ static_assert(sizeof(LockWait) == 64);
 struct Calls {
   std::uint32_t threads_lost;  ///< that found no place
   std::uint32_t contexts_lost;
-  std::uint64_t unused[7];
+  std::uint64_t threads_gone;  ///< that had sent or received, and ended: others may have their places
+  std::uint64_t unused[6];
   Context context[kContexts];
   Call call[kThreads];
   LockWait lock_wait[kLockWaits];

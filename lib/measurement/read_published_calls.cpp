@@ -22,8 +22,9 @@ constexpr std::size_t kMostFrames = 4096;
 
 class CallReader {
  public:
-  CallReader(const InputFile& file, BlockMap blocks, std::size_t modules)
-      : file_(file), blocks_(std::move(blocks)), modules_(modules) {}
+  /// `stopped_ns`: of all stops of sampling that are over.
+  CallReader(const InputFile& file, BlockMap blocks, std::size_t modules, std::uint64_t stopped_ns)
+      : file_(file), blocks_(std::move(blocks)), modules_(modules), stopped_ns_(stopped_ns) {}
 
   PublishedCalls read();
 
@@ -45,6 +46,7 @@ class CallReader {
   const InputFile& file_;
   const BlockMap blocks_;
   std::size_t modules_;
+  std::uint64_t stopped_ns_;
 };
 
 /// What no writer leaves behind is put right.
@@ -97,6 +99,10 @@ PublishedPlace CallReader::place_of(std::uint32_t tree, std::uint32_t node, std:
         .offset = offset, .module = module < modules_ ? module : cct::kNoModule, .kind = frame_kind(kind)};
   };
   place.start_routine = key(head.start_offset, head.start_module, head.start_kind);
+  if (head.wait_sequence % 2 != 0) {
+    node = head.wait_node;
+    place.sleeps_since = head.wait_enter_ns + stopped_ns_;
+  }
   layout::Node at{};
   while (node > layout::kRootUnit && place.frames.size() < kMostFrames && load_unit(blocks, node, at)) {
     place.frames.push_back(key(at.offset, layout::module_of(at.place), layout::kind_of(at.place)));
@@ -114,6 +120,7 @@ PublishedCalls CallReader::read() {
   result.there = true;
   result.threads_lost = all->threads_lost;
   result.contexts_lost = all->contexts_lost;
+  result.threads_gone = all->threads_gone;
   for (const calls::Context& context : all->context) {
     if (context.handle > 1 && context.kind <= calls::ContextKind::file) result.contexts.push_back(context);
   }
@@ -142,7 +149,7 @@ PublishedCalls read_published_calls(const std::string& path, std::size_t modules
   InputFile file(path, window);
   const auto header = live_header(file);
   if (header == nullptr) return {};
-  PublishedCalls result = CallReader(file, find_blocks(file), modules).read();
+  PublishedCalls result = CallReader(file, find_blocks(file), modules, header->stops.total).read();
   result.heartbeat_ns = header->clocks.heartbeat_ns;
   return result;
 }

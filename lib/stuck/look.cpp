@@ -175,6 +175,7 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   process.rank = known.forked ? -1 : known.rank.value_or(-1);
   process.now_ns = heartbeat;
   process.publishes = raw->calls.there;
+  process.all_threads = raw->calls.threads_lost == 0 && raw->calls.threads_gone == 0;
   const bool here = known.host == host_;
   const std::uint64_t now = read_clock(here ? CLOCK_MONOTONIC : CLOCK_REALTIME);
   const std::uint64_t seen = here ? std::max(heartbeat, known.end_ns) : raw->last_seen_ns;
@@ -375,8 +376,8 @@ Thread Looker::thread_of(const Raw& raw, std::size_t index) const {
   thread.number = published.call.entered;
   thread.inside = published.inside() && published.whole;
   if (thread.inside) thread.call = call_of(raw, published.call);
-  const std::uint64_t state = 2 * published.call.entered + (published.inside() ? 0 : 1);
-  if (published.call.seen == state) thread.since_ns = published.call.since;
+  thread.since_ns = published.since();
+  thread.asleep = published.place.sleeps_since != 0;
   for (const calls::HeldLock& lock : published.call.lock) {
     if (lock.window == 0) continue;
     const calls::Context* const window = raw.handles.find(lock.window);

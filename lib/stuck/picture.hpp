@@ -72,6 +72,7 @@ struct Thread {
   bool inside = false;
   Call call;                   ///< where inside
   std::uint64_t since_ns = 0;  ///< in that call, or outside of any; on the process's clock; 0: unknown
+  bool asleep = false;         ///< in a call of the system, where it waits
   std::vector<HeldLock> locks;
   std::vector<Message> last;  ///< messages whose operations it has begun, or made, the oldest first
   bool all_messages = false;  ///< that is all of them
@@ -114,6 +115,7 @@ struct Process {
   std::uint64_t now_ns = 0;  ///< on its clock: of the look, or of its last heartbeat
   double silent_s = 0;       ///< how long its last sign of life is ago
   bool publishes = true;     ///< the measurement says what it is in
+  bool all_threads = true;   ///< that ever sent or received are among `threads`
   std::vector<Thread> threads;
   std::vector<LockWait> lock_waits;
   std::map<std::uint64_t, Membership> contexts;

@@ -53,7 +53,9 @@ Situation::Situation(const Picture& now, const Picture* before) : ranks_(now) {
   state_.assign(static_cast<std::size_t>(most + 1), State::free);
   std::map<std::pair<std::string, std::uint64_t>, const Process*> earlier_ones;
   if (before != nullptr) {
-    for (const Process& process : before->processes) earlier_ones[{process.host, process.pid}] = &process;
+    // Ranks come first: what a process was before an exec has its number, too.
+    for (const Process& process : before->processes)
+      earlier_ones.try_emplace({process.host, process.pid}, &process);
   }
   for (std::size_t i = 0; i < now.processes.size(); ++i) {
     const auto same = earlier_ones.find({now.processes[i].host, now.processes[i].pid});

@@ -48,6 +48,20 @@ double outside_since(const Process& process, const Thread& thread) {
              : static_cast<double>(process.now_ns - thread.since_ns) / 1e9;
 }
 
+/// What keeps a process that makes no call of MPI, as far as is known: after a colon.
+std::string reason_of(const Process& process) {
+  const Thread& thread = process.threads.front();
+  for (const LockWait& wait : process.lock_waits) {
+    if (wait.tid != thread.tid) continue;
+    const auto holder = std::ranges::find(process.threads, wait.owner, &Thread::tid);
+    if (wait.owner == 0 || holder == process.threads.end()) return "it waits for a lock";
+    return "it waits for a lock that thread " + std::to_string(holder->ordinal) + " holds, " +
+           whereabouts(*holder);
+  }
+  return thread.asleep ? "it sleeps there, or waits for something outside of MPI"
+                       : "a loop without end, or long work that only it has";
+}
+
 std::vector<std::int32_t> waiters_for(const Situation& situation, const std::set<std::int32_t>& ranks) {
   std::vector<std::int32_t> waiters;
   for (const Standing& each : situation.standing()) {
@@ -121,8 +135,8 @@ void find_unmoving(const Situation& situation, const Picture* before, double pat
                  (busy.size() == 1 ? "is " : "are ") + whereabouts(first) +
                  (busy.size() == 1 ? "" : " (rank " + std::to_string(first->rank) + ")") + "; " +
                  ranks_in_words(waiters) + (waiters.size() == 1 ? " waits" : " wait") + " for " +
-                 (busy.size() == 1 ? "it" : "them") + ": a loop without end, or long work that only " +
-                 (busy.size() == 1 ? "it has" : "they have");
+                 (busy.size() == 1 ? "it: " + reason_of(*first)
+                                   : "them: a loop without end, or long work that only they have");
   problems.push_back(std::move(problem));
 }
 

@@ -1,7 +1,8 @@
 // From the call that a thread is in to the ranks that it waits for. Of a collective: those that have not
 // begun as many on its communicator. Of a message: its other end. Of several requests, and of the two halves
-// of an exchange, any: which of them are complete already only MPI knows, so that one rank that can still act
-// is enough to hope for. Of a lock: those that hold one which excludes it. Of an epoch: the group.
+// of an exchange: those that have not sent what it receives, where all that they sent is known; else any, as
+// which of them are complete already only MPI knows: one rank that can still act is enough to hope for. Of a
+// lock: those that hold one which excludes it. Of an epoch: the group.
 // Where it is not certain, a wait counts as one that may end: a deadlock that is not found is found at the
 // next look, one that is none is never forgiven.
 #include "stuck/waits_for.hpp"
@@ -61,6 +62,7 @@ constexpr std::uint64_t kSlowestTransfer = 20;  // ns for a byte: 50 MB/s
 struct OtherHalf {
   bool certain = false;          ///< it has, and nothing of this end's has met it
   bool possible = false;         ///< as far as is known: it was begun lately, maybe for an earlier message
+  bool missing = false;          ///< it has not, for certain
   std::uint64_t longest_ns = 0;  ///< that its data may move for
 };
 
@@ -79,37 +81,54 @@ bool overlap(const Message& a, const Message& b) {
          (a.tag == b.tag || a.tag == kAnyTag || b.tag == kAnyTag);
 }
 
+bool is_same(const Message& a, const Message& b) {
+  return a.kind == b.kind && a.comm == b.comm && a.peer == b.peer && a.tag == b.tag;
+}
+
+std::uint64_t count(const std::vector<Message>& messages, std::size_t most, const auto& condition) {
+  const auto end = messages.begin() + static_cast<std::ptrdiff_t>(std::min(most, messages.size()));
+  return static_cast<std::uint64_t>(std::count_if(messages.begin(), end, condition));
+}
+
 /// Operations are counted on both ends: where all are known, one more there is this message's. Requests of
-/// this call were begun, and are counted, already.
-OtherHalf other_half(const Process& process, const Call& call, const Message& message, const Process& other) {
+/// this call were begun, and are counted, already: those before this one are served before it.
+OtherHalf other_half(const Process& process, const Call& call, std::size_t index, const Process& other) {
+  const Message& message = call.messages[index];
   OtherHalf half;
-  bool whole = true;
+  bool whole = process.all_threads && other.all_threads;
   std::uint64_t bytes = 0;
   const std::uint64_t theirs = count_last(other, whole, [&](const Message& each) {
     const bool meets = matches(message, process.rank, each, other.rank);
     if (meets) bytes = std::max(bytes, each.bytes);
     return meets;
   });
+  const auto may_meet = [&](const Message& each) { return overlap(message, each); };
+  const auto meets_first = [&](const Message& each) { return is_same(message, each); };
   std::uint64_t ours = count_last(process, whole, [&](const Message& each) {
     // MPI_Mrecv does not say which it took.
-    return overlap(message, each) ||
+    return may_meet(each) ||
            (message.kind == CallKind::receive && each.kind == message.kind && each.comm == 0);
   });
-  const bool requests = call.kind == CallKind::all_requests || call.kind == CallKind::any_request;
-  const auto same = [&](const Message& each) { return overlap(message, each); };
-  if (requests)
-    ours -= std::min(ours, static_cast<std::uint64_t>(std::ranges::count_if(call.messages, same)));
+  std::uint64_t served = count_last(process, whole, meets_first);
+  if (call.kind == CallKind::all_requests || call.kind == CallKind::any_request) {
+    ours -= std::min(ours, count(call.messages, call.messages.size(), may_meet));
+    served -= std::min(served, count(call.messages, call.messages.size(), meets_first));
+  }
+  ours += count(call.messages, index, may_meet);
+  served += count(call.messages, index, meets_first);
   half.possible = whole ? theirs > ours : theirs > 0;
   half.certain = whole && half.possible;
+  half.missing = whole && theirs <= served;
   half.longest_ns = kLongestTransfer + bytes * kSlowestTransfer;
   return half;
 }
 
 /// Of the other end, or of any where it may be any.
-OtherHalf other_half(const Ranks& ranks, const Process& process, const Call& call, const Message& message) {
+OtherHalf other_half(const Ranks& ranks, const Process& process, const Call& call, std::size_t index) {
+  const Message& message = call.messages[index];
   if (message.peer != kAnySource) {
     const Process* const other = ranks.find(message.peer);
-    return other == nullptr || other == &process ? OtherHalf() : other_half(process, call, message, *other);
+    return other == nullptr || other == &process ? OtherHalf() : other_half(process, call, index, *other);
   }
   OtherHalf all;
   const auto context = ranks.picture().contexts.find(message.comm);
@@ -117,11 +136,21 @@ OtherHalf other_half(const Ranks& ranks, const Process& process, const Call& cal
   for (const std::int32_t rank : context->second.members) {
     const Process* const other = ranks.find(rank);
     if (other == nullptr || other == &process) continue;
-    const OtherHalf half = other_half(process, call, message, *other);
+    const OtherHalf half = other_half(process, call, index, *other);
     all.possible = all.possible || half.possible;
     all.longest_ns = std::max(all.longest_ns, half.longest_ns);
   }
   return all;
+}
+
+/// Whether a thread of the rank is in a call of MPI, in which libraries move what was begun.
+bool is_in_mpi(const Ranks& ranks, std::int32_t rank) {
+  const Process* const process = ranks.find(rank);
+  return process != nullptr && is_inside(*process, [](const Call&) { return true; });
+}
+
+WaitsFor about_to_end() {
+  return {.ranks = {}, .one_suffices = true, .unknown = true};
 }
 
 WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& thread) {
@@ -129,24 +158,32 @@ WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& 
   const auto longer_than = [&](std::uint64_t ns) {
     return thread.since_ns != 0 && process.now_ns > thread.since_ns && process.now_ns - thread.since_ns > ns;
   };
-  WaitsFor waits;
-  waits.one_suffices = call.one_suffices;
-  for (const Message& message : call.messages) {
-    const OtherHalf half = other_half(ranks, process, call, message);
-    if (half.certain || (half.possible && !longer_than(half.longest_ns)))
-      return {.ranks = {}, .one_suffices = true, .unknown = true};
+  const bool needs_all =
+      call.messages.size() > 1 && (call.kind == CallKind::all_requests || call.kind == CallKind::exchange);
+  WaitsFor waits, surely;
+  waits.one_suffices = call.one_suffices || call.messages.size() > 1;
+  for (std::size_t i = 0; i < call.messages.size(); ++i) {
+    const Message& message = call.messages[i];
+    const OtherHalf half = other_half(ranks, process, call, i);
+    if ((half.certain || half.possible) && !longer_than(half.longest_ns)) return about_to_end();
+    if (half.certain) {
+      if (!needs_all || !is_in_mpi(ranks, message.peer)) return about_to_end();
+      continue;  // it has arrived: the call waits for others
+    }
     if (message.peer == kAnySource) {
       waits.one_suffices = true;
       add_all(waits, ranks, message.comm, process);
     } else if (is_under_way(ranks, process, message)) {
-      if (!longer_than(kLongestTransfer)) return {.ranks = {}, .one_suffices = true, .unknown = true};
+      if (!longer_than(kLongestTransfer)) return about_to_end();
     } else if (message.peer == process.rank && process.threads.size() == 1) {
       waits.ranks.push_back(process.rank);  // nobody else is there to send it
     } else {
       add_unless_self(waits, message.peer, process);
+      if (needs_all && half.missing && message.kind == CallKind::receive)
+        add_unless_self(surely, message.peer, process);
     }
   }
-  if (call.messages.size() > 1) waits.one_suffices = true;
+  if (!surely.ranks.empty()) return surely;
   waits.unknown = waits.unknown || call.others || waits.ranks.empty();
   return waits;
 }
@@ -176,14 +213,11 @@ bool wants_exclusive(const Thread& thread, const Call& call) {
 /// Whether the target is in calls of MPI, in which libraries answer who wants a lock or moves data: where it
 /// computes, that alone may be what the call waits for.
 bool answers(const Ranks& ranks, const Call& call) {
-  const auto is_in_a_call = [&](std::int32_t rank) {
-    const Process* const process = ranks.find(rank);
-    return process != nullptr && is_inside(*process, [](const Call&) { return true; });
-  };
-  if (call.target != kAllTargets) return is_in_a_call(call.target);
+  if (call.target != kAllTargets) return is_in_mpi(ranks, call.target);
   const auto window = ranks.picture().contexts.find(call.context);
   return window != ranks.picture().contexts.end() && window->second.members.size() <= kMostNamed &&
-         std::ranges::all_of(window->second.members, is_in_a_call);
+         std::ranges::all_of(window->second.members,
+                             [&](std::int32_t rank) { return is_in_mpi(ranks, rank); });
 }
 
 /// Those that hold a lock there which excludes the one that is needed, and are not themselves waiting to get

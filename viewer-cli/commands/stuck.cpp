@@ -163,8 +163,8 @@ struct Looks {
 /// slow; on this one it is slow.
 bool is_incomplete(const stuck::Picture& before, const stuck::Picture& now) {
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> heartbeats;
-  for (const stuck::Process& process : before.processes)
-    heartbeats[{process.host, process.pid}] = process.now_ns;
+  for (const stuck::Process& process : before.processes)  // a rank before what it was before an exec
+    heartbeats.try_emplace({process.host, process.pid}, process.now_ns);
   return std::ranges::any_of(now.processes, [&](const stuck::Process& process) {
     const auto then = heartbeats.find({process.host, process.pid});
     const bool waits = process.life == stuck::Life::running || process.life == stuck::Life::silent;

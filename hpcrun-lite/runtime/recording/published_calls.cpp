@@ -98,6 +98,9 @@ void give_back_places() {
   if (calls::Call* call = culprit_rt_thread.published) {
     culprit_rt_thread.published = nullptr;
     calls::store(call->left, calls::load(call->entered));
+    if (calls::Calls* const all = culprit_rt_published_calls.load(std::memory_order_relaxed);
+        all != nullptr && calls::load(call->messages_noted) != 0)
+      std::atomic_ref(all->threads_gone).fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref(call->tid).store(0, std::memory_order_release);
   }
   if (calls::LockWait* wait = culprit_rt_thread.lock_wait) {

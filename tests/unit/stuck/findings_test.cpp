@@ -259,8 +259,39 @@ TEST_CASE("one rank that computes while all wait is reported after some patience
              Contains("rank 2 has made no MPI call for 40 s and is in main at a.c:7; "
                       "ranks 0, 1 wait for it"));
   CHECK(kinds(standing(picture, 60)).empty());
+  CHECK_THAT(findings.problems[0].text, Contains("it: a loop without end, or long work that only it has"));
   computes(picture, 2, 1);
   CHECK(kinds(standing(picture, 30)).empty());
+}
+
+TEST_CASE("what keeps a rank that makes no call is said where it is known") {
+  Picture picture = job(2);
+  collective(picture, 0, "MPI_Allreduce");
+  computes(picture, 1, 40);
+  thread_of(picture, 1).asleep = true;
+  CHECK_THAT(standing(picture).problems[0].text, Contains("for it: it sleeps there"));
+  Process& process = picture.processes[1];
+  Thread other = process.threads.front();
+  other.tid = 99;
+  other.ordinal = 3;
+  process.threads.push_back(other);
+  LockWait& wait = process.lock_waits.emplace_back();
+  wait.tid = process.threads.front().tid;
+  wait.owner = 99;
+  CHECK_THAT(standing(picture).problems[0].text,
+             Contains("it waits for a lock that thread 3 holds, in main at a.c:7"));
+  wait.owner = 0;
+  CHECK_THAT(standing(picture).problems[0].text, Contains("it: it waits for a lock"));
+}
+
+TEST_CASE("a rank is compared with itself, not with what it was before an exec") {
+  Picture picture = job(2);
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
+  Process before_exec = picture.processes[0];
+  before_exec.rank = -1;
+  before_exec.threads.clear();
+  picture.processes.push_back(before_exec);
+  CHECK(kinds(standing(picture)) == std::vector{ProblemKind::deadlock});
 }
 
 TEST_CASE("dead and stopped processes are named") {

@@ -104,6 +104,40 @@ TEST_CASE("of several requests, one that can come is enough to hope for") {
   CHECK(of(picture, 0).one_suffices);
 }
 
+TEST_CASE("of several requests, what was not sent is waited for, and not what was") {
+  Picture picture = job(3);
+  for (const std::int32_t rank : {0, 1, 2}) thread_of(picture, rank).all_messages = true;
+  const auto waits_for_all = [&](std::vector<Message> messages) {
+    in(picture, 0, CallKind::all_requests, "MPI_Waitall").messages = messages;
+    thread_of(picture, 0).last = std::move(messages);
+  };
+  const auto sent = [&](std::int32_t rank, std::int32_t tag) {
+    thread_of(picture, rank).last.push_back(message(CallKind::send, 0, tag));
+  };
+  waits_for_all({message(CallKind::receive, 1, 0), message(CallKind::receive, 2, 0),
+                 message(CallKind::send, 1, 0), message(CallKind::send, 2, 0)});
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  CHECK_FALSE(of(picture, 0).one_suffices);  // neither has sent; whether they receive may not matter
+  sent(1, 0);
+  CHECK(of(picture, 0).unknown);  // rank 1 computes: it may have to be asked for the data
+  sends(picture, 1, 2, 9);
+  CHECK(of(picture, 0).ranks == List{2});
+  thread_of(picture, 0).since_ns = kNow - 1'000'000'000;
+  CHECK(of(picture, 0).unknown);  // the data may still move
+  // One came, two are waited for.
+  waits_for_all({message(CallKind::receive, 1, 0), message(CallKind::receive, 1, 0)});
+  CHECK(of(picture, 0).ranks == List{1});
+  CHECK_FALSE(of(picture, 0).unknown);
+  sent(1, 0);
+  CHECK(of(picture, 0).unknown);
+  // A thread that has ended may have sent more than is known.
+  waits_for_all({message(CallKind::receive, 1, 1), message(CallKind::receive, 2, 1)});
+  picture.processes[1].all_threads = false;
+  picture.processes[2].all_threads = false;
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  CHECK(of(picture, 0).one_suffices);
+}
+
 TEST_CASE("a collective waits for those that have begun fewer") {
   Picture picture = job(4);
   for (const std::int32_t rank : {0, 1, 2}) collective(picture, rank, "MPI_Barrier");
