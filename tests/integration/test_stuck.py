@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -28,11 +29,11 @@ def line_of(mark):
 class Hanging:
     """A job that hangs in one of the ways, measured, until the end of the block."""
 
-    def __init__(self, mpi, ranks, way):
+    def __init__(self, mpi, ranks, way, starter=()):
         self.directory = tempfile.TemporaryDirectory(prefix="culprit-stuck-")
         self.run = pathlib.Path(self.directory.name) / "run"
         program = harness.PROGRAMS / f"hangs.{mpi}"
-        command = [*harness.LAUNCHERS[mpi], "-n", ranks, harness.HPCRUN, "-o", self.run, program, way, LIFE]
+        command = [*harness.LAUNCHERS[mpi], "-n", ranks, harness.HPCRUN, "-o", self.run, *starter, program, way, LIFE]
         self.job = subprocess.Popen(
             [str(word) for word in command], env=harness.ENVIRONMENT, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -123,8 +124,8 @@ def lines(row):
 class Stuck(unittest.TestCase):
     mpi = None
 
-    def hanging(self, ranks, way):
-        return Hanging(self.mpi, ranks, way)
+    def hanging(self, ranks, way, **options):
+        return Hanging(self.mpi, ranks, way, **options)
 
     def assert_at(self, row, call, mark):
         self.assertEqual(row["call"], call, row)
@@ -197,6 +198,31 @@ class Stuck(unittest.TestCase):
             for rank in range(2):
                 self.assert_at(waiting(found, rank), "MPI_Waitall", "requests")
                 self.assertEqual(waiting(found, rank)["for"], [1 - rank])
+
+    def test_partly_sent(self):
+        with self.hanging(2, "partly") as job:
+            found = job.when(has("deadlock", f"hangs.c:{line_of('two for one')}"))
+            self.assertEqual(problem(found, "deadlock")["ranks"], [0, 1])
+
+    def test_sleeps(self):
+        with self.hanging(3, "asleep") as job:
+            found = job.when(is_stuck, "--after", "2")
+            self.assertEqual((kinds(found), found["problems"][0]["ranks"]), (["not-moving"], [2]))
+            self.assertIn(f"one_sleeps at hangs.c:{line_of('asleep')}", found["problems"][0]["text"])
+            self.assertIn("it sleeps there", found["problems"][0]["text"])
+
+    def test_no_call_since_the_start(self):
+        with self.hanging(2, "input") as job:
+            found = job.when(is_stuck, "--after", "2")
+            self.assertEqual((kinds(found), found["problems"][0]["ranks"]), (["not-moving"], [0]))
+            self.assertIn(f"read_input at hangs.c:{line_of('input')}", found["problems"][0]["text"])
+
+    def test_behind_a_script(self):
+        """Which ran long enough to have a measurement of its own, and went on as the program."""
+        script = "import os, sys, time; time.sleep(1.5); os.execv(sys.argv[1], sys.argv[1:])"
+        with self.hanging(2, "ring", starter=(sys.executable, "-c", script)) as job:
+            found = job.when(has("deadlock", f"hangs.c:{line_of('ring')}"))
+            self.assertEqual(problem(found, "deadlock")["ranks"], [0, 1])
 
     def test_polls(self):
         with self.hanging(2, "polls") as job:

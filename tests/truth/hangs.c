@@ -60,6 +60,14 @@ NOINLINE static void mismatched_requests(void) {
   MPI_Isend(buffer + 8, 8, MPI_BYTE, other, 5 + rank, MPI_COMM_WORLD, &requests[1]);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: requests */
 }
+NOINLINE static void partly_sent(void) {
+  const int other = 1 - rank;
+  MPI_Request requests[2];
+  if (rank > 1) return;
+  for (int i = 0; i < 2; ++i) MPI_Irecv(buffer + 8 * i, 8, MPI_BYTE, other, 5, MPI_COMM_WORLD, &requests[i]);
+  MPI_Send(buffer + 16, 8, MPI_BYTE, other, 5, MPI_COMM_WORLD); /* one for two */
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: two for one */
+}
 NOINLINE static void polls(void) {
   MPI_Request request;
   int done = 0;
@@ -152,6 +160,18 @@ NOINLINE static void one_loops(void) {
   if (rank == ranks - 1) endless_loop();
   MPI_Allreduce(MPI_IN_PLACE, buffer, 8, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD); /* here: others */
 }
+NOINLINE static void one_sleeps(void) {
+  if (rank == ranks - 1) {
+    work(1); /* is sampled elsewhere before */
+    pause(); /* here: asleep */
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+NOINLINE static void read_input(void) {
+  int ends[2];
+  char byte;
+  if (rank == 0 && pipe(ends) == 0 && read(ends[0], &byte, 1) == 1) sink += byte; /* here: input */
+}
 NOINLINE static void one_stops(void) {
   if (rank == ranks - 1) {
     work(1); /* long enough to be sampled on a busy machine */
@@ -200,6 +220,7 @@ static const struct {
     {"tag", mismatched_tag},
     {"communicator", mismatched_communicator},
     {"requests", mismatched_requests},
+    {"partly", partly_sent},
     {"polls", polls},
     {"root", wrong_root},
     {"different", different_calls},
@@ -207,6 +228,7 @@ static const struct {
     {"post", never_posted},
     {"threads", thread_deadlock},
     {"loop", one_loops},
+    {"asleep", one_sleeps},
     {"stopped", one_stops},
     {"slow", slow_but_moving},
     {"pipeline", pipeline},
@@ -220,6 +242,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   alarm((unsigned)atoi(argv[2]));
   buffer = calloc(2, kLarge);
+  if (strcmp(argv[1], "input") == 0) read_input(); /* no call since MPI_Init */
   MPI_Barrier(MPI_COMM_WORLD);
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (strcmp(argv[1], ways[i].name) == 0) ways[i].hang();
