@@ -66,7 +66,7 @@ NOINLINE static void partly_sent(void) {
   if (rank > 1) return;
   for (int i = 0; i < 2; ++i) MPI_Irecv(buffer + 8 * i, 8, MPI_BYTE, other, 5, MPI_COMM_WORLD, &requests[i]);
   MPI_Send(buffer + 16, 8, MPI_BYTE, other, 5, MPI_COMM_WORLD); /* one for two */
-  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: two for one */
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);                /* here: two for one */
 }
 NOINLINE static void polls(void) {
   MPI_Request request;
