@@ -8,6 +8,7 @@
 #include "commands/stuck.hpp"
 #include "database/reader.hpp"
 #include "files/at_death.hpp"
+#include "findings/coverage.hpp"
 #include "print/output.hpp"
 #include "request/command_line.hpp"
 #include "request/open_database.hpp"
@@ -60,11 +61,12 @@ bool wants_browser(const Invocation& invocation) {
          tui::terminal_can_show_screens();
 }
 
-/// Whether the report is to begin with what held a killed job at its end.
+/// Whether the report is to begin with what held a job that was killed, or lost its launcher, at its end.
 bool begins_with_end(const Invocation& invocation, const views::Source& source) {
   std::error_code error;
+  const database::Contents& experiment = source.experiment();
   return invocation.command == Command::report && invocation.format == Format::text &&
-         source.experiment().quality.cut_short > 0 &&
+         (experiment.quality.cut_short > 0 || all_ranks_left(experiment)) &&
          std::filesystem::is_directory(invocation.database, error);
 }
 

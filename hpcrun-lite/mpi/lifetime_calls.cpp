@@ -69,13 +69,13 @@ int finalize(FinalizeCall& real) {
   const TracedLifetime trace;
   const PublishedFinalize published;
   CulpritPath path{};
-  culprit_rt_leave_world();
   culprit_rt_end_stretches(culprit::mpi::monotonic_time(), &path);
   culprit::mpi::leave_world();
   mark.change(CallMark::work);
   trace.ends();
   culprit::mpi::stop_counting_requests();
   const int result = real.get()();
+  culprit_rt_leave_world();
   trace.ended();
   return result;
 }

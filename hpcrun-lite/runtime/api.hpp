@@ -158,7 +158,7 @@ __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 /// Rank 0, in MPI_Finalize: prints the summary line of the whole run of `ranks` ranks.
 __attribute__((visibility("default"))) void culprit_rt_close_world(const CulpritTotals* totals);
-/// In MPI_Finalize: a process that ends before it was called leaves the others alone.
+/// At the end of MPI_Finalize: a process that ends before leaves the others alone.
 __attribute__((visibility("default"))) void culprit_rt_leave_world();
 /// MPI_Pcontrol: stops (0) or starts (1, 2) sampling; other levels have no meaning here.
 __attribute__((visibility("default"))) void culprit_rt_control_level(int level);

@@ -136,7 +136,7 @@ enum class EndReason : std::uint8_t {
   exec,         ///< replaced by another program
   abort,        ///< MPI_Abort or abort()
   signal,       ///< a deadly signal that could be caught
-  left,         ///< as exit or quick_exit, of one of several ranks, between MPI_Init and MPI_Finalize
+  left,         ///< as exit or quick_exit, of one of several ranks, from MPI_Init to the end of MPI_Finalize
 };
 
 /// Whether a process that ended so came to an end of its own; any other was cut short.

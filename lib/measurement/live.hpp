@@ -128,6 +128,9 @@ class LiveFile {
   /// nor looks at trees; of a file with many threads, what was recorded is then gone from memory after a
   /// success.
   int seal(EndReason reason, std::uint64_t end_ns, bool unused = false) noexcept;
+  /// [handler] Marks the end, and leaves the live form: it alone has the calls that threads are in. `resume`
+  /// takes that back. Returns as seal().
+  int keep(EndReason reason, std::uint64_t end_ns) noexcept;
   void resume() noexcept;
 
   /// In a forked child: forgets the parent's file without touching it. Also ends the use of a sealed file:
@@ -146,6 +149,7 @@ class LiveFile {
   friend class Sealer;
 
   int describe(const ProcessDescription& process) noexcept;
+  void mark_end(EndReason reason, std::uint64_t end_ns) noexcept;
   int replace_by_sealed(std::uint64_t end_ns, bool unused) noexcept;
   void note_size() noexcept;
   int write_out(std::uint64_t now_ns) noexcept;

@@ -530,25 +530,33 @@ int LiveFile::replace_by_sealed(std::uint64_t end_ns, bool unused) noexcept {
   return error;
 }
 
-int LiveFile::seal(EndReason reason, std::uint64_t end_ns, bool unused) noexcept {
+int LiveFile::keep(EndReason reason, std::uint64_t end_ns) noexcept {
   if (!open()) return EBADF;
   if (sealing_.exchange(true, std::memory_order_acq_rel)) return EALREADY;
+  mark_end(reason, end_ns);
+  const int error = file_.write_out();  // where it is a copy, that has to say so
+  sealing_.store(false, std::memory_order_release);
+  return error;
+}
+
+void LiveFile::mark_end(EndReason reason, std::uint64_t end_ns) noexcept {
   layout::set_field(*header_, header_->clocks.end_ns, end_ns);
   layout::set_field(*header_, header_->end_reason, static_cast<std::uint32_t>(reason));
-  int error = 0;
-  if (reason != EndReason::exec) {
-    modules_.stat_new();
-    error = replace_by_sealed(end_ns, unused);
-    if (error == 0) {
-      trees_.close();
-      open_.store(false, std::memory_order_release);
-      file_.close(false);
-    }
-  }
-  // The live file is what stays: where it is a copy, it has to say so.
-  if (reason == EndReason::exec || error != 0) {
-    const int failed = file_.write_out();
-    if (error == 0) error = failed;
+}
+
+int LiveFile::seal(EndReason reason, std::uint64_t end_ns, bool unused) noexcept {
+  if (reason == EndReason::exec) return keep(reason, end_ns);
+  if (!open()) return EBADF;
+  if (sealing_.exchange(true, std::memory_order_acq_rel)) return EALREADY;
+  mark_end(reason, end_ns);
+  modules_.stat_new();
+  const int error = replace_by_sealed(end_ns, unused);
+  if (error == 0) {
+    trees_.close();
+    open_.store(false, std::memory_order_release);
+    file_.close(false);
+  } else {
+    file_.write_out();  // the live file is what stays
   }
   sealing_.store(false, std::memory_order_release);
   return error;

@@ -1,7 +1,8 @@
 // Applies the rules to a situation, those first whose problems explain most (docs/job-hangs.md), and makes
 // the first problem the verdict. If a rank aborted, or left without MPI_Finalize, the launcher killed the
-// others: then only deadlocks and mismatches are looked for. Where threads hold each other, ranks that do not
-// move are not reported, since that is why they do not.
+// others: then only deadlocks and mismatches are looked for. Ranks that their MPI library ended, since they
+// had lost the launcher, are judged as if they had been killed. Where threads hold each other, ranks that do
+// not move are not reported, since that is why they do not.
 #include "stuck/findings.hpp"
 
 #include "stuck/words.hpp"
@@ -10,6 +11,12 @@
 
 namespace culprit::stuck {
 namespace {
+
+double waited_s(const Process& process, const Thread& thread) {
+  return thread.since_ns == 0 || process.now_ns < thread.since_ns
+             ? 0
+             : static_cast<double>(process.now_ns - thread.since_ns) / 1e9;
+}
 
 std::string verdict_of(const Problem& problem) {
   if (!problem.verdict.empty()) return problem.verdict;
@@ -58,16 +65,36 @@ std::vector<std::int32_t> aborted_ranks(const Picture& now) {
   return ranks;
 }
 
-/// Who ended a job that is over by going: launchers then kill the others. Where all went, none was harmed.
+/// Whether its main thread waited in a call until it ended: then that thread did not end it, but the MPI
+/// library, which had lost the launcher.
+bool was_ended(const Process& process) {
+  return process.left && std::ranges::any_of(process.threads, [&](const Thread& thread) {
+           return thread.ordinal == 0 && thread.inside && waited_s(process, thread) >= kShortestAtEnd;
+         });
+}
+
+bool all_left(const Picture& now) {
+  const auto rank = [](const Process& process) { return process.rank >= 0; };
+  return now.over && std::ranges::any_of(now.processes, rank) &&
+         std::ranges::all_of(now.processes,
+                             [&](const Process& process) { return process.left || !rank(process); });
+}
+
+/// Who ended a job that is over by going: launchers then kill the others.
 std::vector<std::int32_t> ranks_that_left(const Picture& now) {
   std::vector<std::int32_t> ranks;
-  bool others = false;
   for (const Process& process : now.processes) {
-    if (!now.over || process.rank < 0) continue;
-    others = others || !process.left;
-    if (process.left) ranks.push_back(process.rank);
+    if (now.over && process.rank >= 0 && process.left && !was_ended(process)) ranks.push_back(process.rank);
   }
-  return others ? ranks : std::vector<std::int32_t>();
+  return ranks;
+}
+
+/// As if those that were ended had lived to the end of the job.
+Picture as_killed(Picture now, bool all) {
+  for (Process& process : now.processes) {
+    if (process.left && (all || was_ended(process))) process.life = Life::running;
+  }
+  return now;
 }
 
 std::string verdict_on(const Findings& findings, const Situation& situation, const Picture& now) {
@@ -83,11 +110,10 @@ std::string verdict_on(const Findings& findings, const Situation& situation, con
 
 }  // namespace
 
-Findings find(const Picture& now, const Picture* before, const Options& options) {
+namespace {
+
+void apply_rules(const Picture& now, const Picture* before, const Options& options, Findings& findings) {
   const Situation situation(now, before);
-  Findings findings;
-  findings.aborted = aborted_ranks(now);
-  findings.left = ranks_that_left(now);
   const bool ended = !findings.aborted.empty() || !findings.left.empty();
   find_thread_deadlocks(now, before, findings.problems);
   if (!ended) find_gone(situation, findings.problems);
@@ -105,6 +131,21 @@ Findings find(const Picture& now, const Picture* before, const Options& options)
   for (const Standing& each : situation.standing()) findings.waiting.push_back(each.row);
   findings.moving = situation.moving();
   findings.verdict = verdict_on(findings, situation, now);
+}
+
+}  // namespace
+
+Findings find(const Picture& now, const Picture* before, const Options& options) {
+  Findings findings;
+  findings.aborted = aborted_ranks(now);
+  findings.all_left = all_left(now);
+  if (!findings.all_left) findings.left = ranks_that_left(now);
+  const bool killed = now.over && (findings.all_left || std::ranges::any_of(now.processes, was_ended));
+  if (killed) {
+    apply_rules(as_killed(now, findings.all_left), before, options, findings);
+  } else {
+    apply_rules(now, before, options, findings);
+  }
   return findings;
 }
 

@@ -16,6 +16,7 @@ struct Findings {
   // Ranks that ended the job; what that stopped is no problem.
   std::vector<std::int32_t> aborted;
   std::vector<std::int32_t> left;  ///< without MPI_Finalize; empty where all did
+  bool all_left = false;           ///< they did, as when their launcher dies
   std::string verdict;             ///< a sentence
 
   [[nodiscard]] bool stuck() const { return !problems.empty(); }

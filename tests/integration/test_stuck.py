@@ -86,6 +86,15 @@ class Hanging:
         return harness.run([harness.VIEWER, self.run, "stuck"]).stdout
 
 
+def is_alive(pid):
+    """Zombies are not."""
+    try:
+        stat = pathlib.Path("/proc", str(pid), "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
 def is_stuck(found):
     return found["stuck"]
 
@@ -152,6 +161,27 @@ class Stuck(unittest.TestCase):
                 self.assertGreater(waiting(found, rank)["since_s"], 2)
             report = harness.run([harness.VIEWER, job.run, "report"], expect=None).stdout
             self.assertTrue(report.startswith("Stuck: a deadlock of ranks 0-"), report)
+
+    def test_killed_launcher(self):
+        """Open MPI's ranks then end themselves, from within or beside the call that they wait in."""
+        with self.hanging(3, "ring") as job:
+            job.when(all_wait(3, 3))
+            processes = job.processes().values()
+            os.kill(job.job.pid, signal.SIGKILL)
+            job.job.wait()
+            job.when(lambda _: not any(is_alive(pid) for pid in processes))
+            found = job.look()
+            self.assertEqual(kinds(found), ["deadlock"])
+            for rank in range(3):
+                self.assert_at(waiting(found, rank), "MPI_Send", "ring")
+                self.assertGreater(waiting(found, rank)["since_s"], 2)
+            text = " ".join(job.text().split())
+            how = "all ranks ended without MPI_Finalize, as when the launcher dies" if self.mpi == "openmpi" else "the job ended"
+            self.assertTrue(text.startswith(f"Stuck: a deadlock of ranks 0-2, when {how}."), text)
+            report = " ".join(harness.run([harness.VIEWER, job.run, "report"], expect=None).stdout.split())
+            self.assertTrue(report.startswith("Stuck: a deadlock of ranks 0-2"), report)
+            if self.mpi == "openmpi":
+                self.assertIn("all ranks ended without MPI_Finalize", report)
 
     def test_missing_barrier(self):
         with self.hanging(4, "barrier") as job:
@@ -334,7 +364,7 @@ class NoJob(unittest.TestCase):
 
 
 # Each way under one of the MPIs, to keep ./dev test short; ./dev test --thorough tries both.
-ways = [name for name in vars(Stuck) if name.startswith("test_")]
+ways = [name for name in vars(Stuck) if name.startswith("test_") and name != "test_killed_launcher"]
 for number, name in enumerate(ways if not harness.THOROUGH else []):
     setattr((StuckOpenMpi, StuckMpich)[number % 2], name, None)
 del Stuck  # runs as the classes made of it

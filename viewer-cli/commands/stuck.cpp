@@ -199,8 +199,11 @@ void complain_of(const stuck::Job& job) {
 }
 
 std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
-  if (picture.over && findings.stuck()) return findings.verdict + ", when the job ended.";
+  const std::string all_left = "all ranks ended without MPI_Finalize, as when the launcher dies";
+  if (picture.over && findings.stuck())
+    return findings.verdict + ", when " + (findings.all_left ? all_left : "the job ended") + '.';
   if (!picture.over || !findings.well()) return findings.verdict + '.';
+  if (findings.all_left) return 'A' + all_left.substr(1) + "; until then no rank was stuck.";
   const bool killed = std::ranges::any_of(
       picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
   return std::string("The job ") + (killed ? "was killed" : "has ended") + "; until then no rank was stuck.";

@@ -79,16 +79,35 @@ std::uint32_t mostly_waited_for(const database::Contents& experiment, const Blam
 
 }  // namespace
 
-std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment) {
+namespace {
+
+struct MainThreads {
   std::vector<std::uint32_t> left;
   bool others = false;
+};
+
+/// Of ranks.
+MainThreads main_threads(const database::Contents& experiment) {
+  MainThreads found;
   for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
     const database::LocationEntry location = experiment.locations[i];
     if (location.rank < 0 || location.thread != 0) continue;
-    others = others || !location.left;
-    if (location.left) left.push_back(i);
+    found.others = found.others || !location.left;
+    if (location.left) found.left.push_back(i);
   }
-  return others ? left : std::vector<std::uint32_t>();
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment) {
+  MainThreads found = main_threads(experiment);
+  return found.others ? std::move(found.left) : std::vector<std::uint32_t>();
+}
+
+bool all_ranks_left(const database::Contents& experiment) {
+  const MainThreads found = main_threads(experiment);
+  return !found.others && found.left.size() > 1;
 }
 
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left) {

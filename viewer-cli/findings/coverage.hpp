@@ -17,6 +17,9 @@ namespace culprit::viewer {
 /// Ranks that ended without MPI_Finalize; none where all did: launchers then have none left to kill.
 std::vector<std::uint32_t> ranks_that_left(const database::Contents& experiment);
 
+/// Whether all of several ranks did.
+bool all_ranks_left(const database::Contents& experiment);
+
 /// ` with exit status 3`, of the only one of these locations; empty where they are several, or it is not
 /// known.
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left);

@@ -249,6 +249,10 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
          " cut short: what happened in the last second before the end may be missing." +
          first_killed_text(experiment));
   }
+  if (all_ranks_left(experiment))
+    warn(
+        "all ranks ended without MPI_Finalize (exit or return from main; Open MPI ends them so when its "
+        "launcher dies): `viewer-cli DIR stuck` says what they waited in.");
   if (quality.unreadable > 0) {
     warn(counted(quality.unreadable, "measurement file") + " could not be read and " +
          (quality.unreadable == 1 ? "is" : "are") + " missing here.");

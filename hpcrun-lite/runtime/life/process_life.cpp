@@ -167,10 +167,26 @@ void await_exit_status() {
   on_exit(keep_exit_status, nullptr);
 }
 
+namespace {
+
+/// What the process ends by, where that is not what it calls.
+measurement::EndReason reason_of_end(measurement::EndReason called) {
+  const bool exits = called == measurement::EndReason::exit || called == measurement::EndReason::quick_exit;
+  if (!exits) return called;
+  return process.in_mpi.load(std::memory_order_relaxed) ? measurement::EndReason::left : called;
+}
+
+/// An MPI library ends a rank that has lost its launcher, from a thread of its own or from within a call:
+/// what the others were in is what there is to know of a job that hung.
+bool keeps_calls(measurement::EndReason reason) {
+  return reason == measurement::EndReason::left && (calls_in_progress() || thread_id() != process.pid);
+}
+
+}  // namespace
+
 void end_process(measurement::EndReason reason, int exit_status) {
   if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
-  const bool exits = reason == measurement::EndReason::exit || reason == measurement::EndReason::quick_exit;
-  if (exits && process.in_mpi.load(std::memory_order_relaxed)) reason = measurement::EndReason::left;
+  reason = reason_of_end(reason);
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   unpark();
   const bool stopped = stop_recording();
@@ -189,7 +205,11 @@ void end_process(measurement::EndReason reason, int exit_status) {
   // Only definitions for a trace: a measurement of nothing.
   if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
   end_trace(reason);
-  if (file.open()) file.seal(reason, now(), stopped);
+  if (file.open() && keeps_calls(reason)) {
+    file.keep(reason, now());
+  } else if (file.open()) {
+    file.seal(reason, now(), stopped);
+  }
   change_mask(SIG_SETMASK, before);
 }
 

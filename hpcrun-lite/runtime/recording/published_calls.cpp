@@ -8,6 +8,7 @@
 #include "runtime/state/process.hpp"
 #include "runtime/system/system_calls.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -92,6 +93,14 @@ void forget_published_calls(bool for_good) {
   making.store(for_good, std::memory_order_release);
   culprit_rt_thread.published = nullptr;
   culprit_rt_thread.lock_wait = nullptr;
+}
+
+bool calls_in_progress() {
+  calls::Calls* const block = culprit_rt_published_calls.load(std::memory_order_acquire);
+  if (block == nullptr) return false;
+  return std::ranges::any_of(block->call, [](calls::Call& call) {
+    return calls::load(call.tid) != 0 && calls::load(call.entered) != calls::load(call.left);
+  });
 }
 
 void give_back_places() {

@@ -23,6 +23,9 @@ void forget_published_calls(bool for_good);
 /// Brings up to date who holds the locks that threads wait for. By the flusher thread, at each of its turns.
 void look_at_owners();
 
+/// Whether a thread is in an MPI call that waits. Any thread.
+bool calls_in_progress();
+
 /// The calling thread ends: others may have its places.
 void give_back_places();
 

@@ -37,7 +37,7 @@ struct Process {
   Brake brake;
   std::uint64_t start_ns = 0;
   std::int64_t start_realtime_ns = 0;
-  std::atomic<bool> in_mpi{false};   ///< one of several ranks, between MPI_Init and MPI_Finalize
+  std::atomic<bool> in_mpi{false};   ///< one of several ranks, from MPI_Init to the end of MPI_Finalize
   std::atomic<bool> stopped{false};  ///< no thread may record any more
   std::atomic<bool> ended{false};    ///< the end was recorded
 };

@@ -1,3 +1,4 @@
+#include "measurement/published_calls.hpp"
 #include "recording.hpp"
 
 #include <algorithm>
@@ -439,6 +440,28 @@ TEST_CASE("a sealed node takes about ten bytes") {
   const Measurement m = culprit::measurement::Reader().read(path);
   REQUIRE(m.threads.at(0).nodes.size() > 4000);
   CHECK(std::filesystem::file_size(path) < 12 * m.threads[0].nodes.size());
+}
+
+TEST_CASE("an end may keep the live form, which has the calls that threads are in") {
+  const Directory directory;
+  const auto path = directory / "a.culprit";
+  File file(path, process());
+  file->add_thread(1, true, {}, kStart);
+  culprit::measurement::calls::Call& call = file->add_calls()->call[0];
+  call.tid = 1;
+  call.entered = 1;
+  CHECK(file->keep(EndReason::left, kStart + 5) == 0);
+  const Measurement m = culprit::measurement::Reader().read(path);
+  CHECK(m.process.end == EndReason::left);
+  CHECK(m.process.end_ns == kStart + 5);
+  CHECK_FALSE(m.cut_short());
+  CHECK_FALSE(m.sealed);
+  const auto published = culprit::measurement::read_published_calls(path, 0);
+  REQUIRE(published.threads.size() == 1);
+  CHECK(published.threads[0].inside());
+  file->resume();
+  CHECK(file->seal(EndReason::exit, kStart + 9) == 0);
+  CHECK(file->keep(EndReason::left, kStart + 9) == EBADF);
 }
 
 TEST_CASE("exec marks the file complete, resume takes it back, and sealing ends its use") {

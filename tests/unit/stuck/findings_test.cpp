@@ -351,6 +351,39 @@ TEST_CASE("a rank that left without MPI_Finalize ended the job, unless all did")
   CHECK(find(picture, nullptr, {}).left.empty());
 }
 
+TEST_CASE("a job whose ranks all left without MPI_Finalize is judged as if it had been killed") {
+  Picture picture = job(3);
+  picture.over = true;
+  for (Process& process : picture.processes) {
+    process.life = Life::ended;
+    process.left = true;
+  }
+  Findings found = find(picture, nullptr, {});
+  CHECK(found.all_left);
+  CHECK(found.well());
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
+  found = find(picture, nullptr, {});
+  CHECK(found.verdict == "Stuck: a deadlock of ranks 0, 1");
+  CHECK(found.waiting.size() == 2);
+  SECTION("others were killed by the daemons of their hosts") {
+    picture.processes[2].left = false;
+    picture.processes[2].life = Life::running;
+    found = find(picture, nullptr, {});
+    CHECK_FALSE(found.all_left);
+    CHECK(found.left.empty());
+    CHECK(found.verdict == "Stuck: a deadlock of ranks 0, 1");
+  }
+  SECTION("another thread than the main one waited: the process ended itself") {
+    picture.processes[2].left = false;
+    picture.processes[2].life = Life::died;
+    picture.processes[0].left = false;
+    picture.processes[0].life = Life::running;
+    thread_of(picture, 1).ordinal = 1;
+    found = find(picture, nullptr, {});
+    CHECK(found.left == List{1});
+  }
+}
+
 TEST_CASE("a long chain is judged in one pass") {
   constexpr std::int32_t kRanks = 50'000;
   Picture picture = job(kRanks);
