@@ -69,6 +69,7 @@ struct CulpritThread {
   culprit::measurement::calls::LockWait* lock_wait;  ///< where its present wait for a lock is; null: nowhere
   bool in_file_call;                                 ///< the marked call is one of MPI_File_*
   std::uint32_t interruptions;                       ///< sampling signals that the thread has handled
+  std::uintptr_t aborts_below;  ///< stack address of its call of abort() that was announced; 0: there is none
 };
 
 /// Sums for the summary line; all of them add up over ranks.

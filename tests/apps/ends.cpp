@@ -68,6 +68,18 @@ void survive_abort() {
   std::exit(9);
 }
 
+void killed_after_abort() {
+  std::signal(SIGABRT, [](int) { std::longjmp(out_of_abort, 1); });
+  if (setjmp(out_of_abort) == 0) std::abort();
+  compute_for(length / 2);
+  raise(SIGKILL);
+}
+
+void abort_with(void (*handler)(int)) {
+  std::signal(SIGABRT, handler);
+  std::abort();
+}
+
 void fork_and_go_on() {
   const pid_t child = fork();
   if (child == 0) {
@@ -219,7 +231,17 @@ const std::map<std::string, void (*)()> kEnds = {
        std::quick_exit(7);
      }},
     {"abort", [] { std::abort(); }},
+    {"handled_abort", [] { abort_with([](int) { say("handled"); }); }},
+    {"raised_again",
+     [] {
+       abort_with([](int) {
+         std::signal(SIGABRT, SIG_DFL);
+         raise(SIGABRT);
+       });
+     }},
+    {"exit_of_abort", [] { abort_with([](int) { _exit(8); }); }},
     {"survived_abort", survive_abort},
+    {"killed_after_abort", killed_after_abort},
     {"exception", [] { throw std::runtime_error("nobody catches this"); }},
     {"SIGTERM", [] { raise(SIGTERM); }},
     {"SIGINT", [] { raise(SIGINT); }},

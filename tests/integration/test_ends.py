@@ -104,6 +104,18 @@ class Ends(Process):
             with self.subTest(how):
                 self.check(how, cut_short=1, status=-number)
 
+    def test_an_abort_is_noted_whatever_the_handler_does(self):
+        for how, status, end in (
+            ("abort", -signal.SIGABRT, "it aborted"),
+            ("handled_abort", -signal.SIGABRT, "it aborted"),
+            ("raised_again", -signal.SIGABRT, "it aborted"),
+            ("exit_of_abort", 8, "it aborted"),
+            ("killed_after_abort", -signal.SIGKILL, "its end was not recorded"),
+        ):
+            with self.subTest(how):
+                self.check(how, cut_short=1, status=status)
+                self.assertIn(end, harness.run([harness.PROF_MPI, "--force", self.here / "run"], expect=3).stderr)
+
     def test_a_forked_child_is_recorded_beside_its_parent(self):
         info = self.check("fork", status=5)
         self.assertEqual(info["threads"], 2)
@@ -275,6 +287,15 @@ class Abort(harness.UnderBothMpis, harness.Workspace):
         self.assertEqual((info["ranks"], info["cut_short"]), (2, 2))
         report = harness.viewer_json(self.here / "run.db", "report")
         self.assertGreater(report["idle_s"], 0)  # the other rank waited in a barrier until the end
+
+
+class AbortOfC(harness.UnderBothMpis, harness.Workspace):
+    def check(self, mpi):
+        """Open MPI has a handler of SIGABRT, MPICH has none."""
+        directory = self.here / "run"
+        harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / f"dies.{mpi}", "ABRT"], expect=None)
+        stuck = harness.run([harness.VIEWER, directory, "stuck"]).stdout
+        self.assertTrue(stuck.startswith("Aborted: rank 2 ended the job"), stuck)
 
 
 class Left(harness.UnderBothMpis, harness.Workspace):

@@ -1,6 +1,7 @@
 // The ways to end a process that run no destructors; process_life.cpp has the others.
 #include "runtime/api.hpp"
 #include "runtime/life/process_life.hpp"
+#include "runtime/recording/announced_abort.hpp"
 #include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
 #include "runtime/state/process.hpp"
@@ -10,6 +11,7 @@
 
 #include <csetjmp>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -25,8 +27,8 @@ CULPRIT_REAL constinit Real<void(int)> real_exit{"_exit"};
 CULPRIT_REAL constinit Real<void(int)> real_c99_exit{"_Exit"};
 CULPRIT_REAL constinit Real<void()> real_abort{"abort"};
 
-/// True if abort() will end the process: a handler of the program's own may yet jump away. (Ignoring the
-/// signal does not help against abort.)
+/// True if abort() will end the process at once: a handler of the program's own, or of its MPI library, runs
+/// before, and may yet jump away. (Ignoring the signal does not help against abort.)
 bool abort_is_deadly() {
   struct sigaction action {};
   return sigaction(SIGABRT, nullptr, &action) == 0 &&
@@ -48,7 +50,13 @@ CULPRIT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
 }
 
 CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
-  if (own_process() && abort_is_deadly()) end_process(EndReason::abort);
+  if (own_process()) {
+    if (abort_is_deadly()) {
+      end_process(EndReason::abort);
+    } else {
+      culprit::runtime::announce_abort(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    }
+  }
   real_abort();
   __builtin_unreachable();
 }
@@ -70,6 +78,7 @@ using Jump = void(__jmp_buf_tag*, int);
 void let_go() {
   if (culprit_rt_thread.parked) unpark();
   culprit_rt_thread.ends_below = 0;
+  if (culprit_rt_thread.aborts_below != 0) take_abort_back();
   Thread* thread = this_thread();
   if (culprit_rt_thread.counted && thread != nullptr) leave_outside(thread);
   if (thread == nullptr || thread->blocked_from == 0 || !own_process()) return;

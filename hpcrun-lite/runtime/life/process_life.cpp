@@ -14,6 +14,7 @@
 #include "runtime/process/processors.hpp"
 #include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
+#include "runtime/recording/announced_abort.hpp"
 #include "runtime/recording/call_counts.hpp"
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
@@ -173,6 +174,8 @@ namespace {
 measurement::EndReason reason_of_end(measurement::EndReason called) {
   const bool exits = called == measurement::EndReason::exit || called == measurement::EndReason::quick_exit;
   if (!exits) return called;
+  if (is_aborting(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))))
+    return measurement::EndReason::abort;  // its handler of SIGABRT ends it
   return process.in_mpi.load(std::memory_order_relaxed) ? measurement::EndReason::left : called;
 }
 
@@ -281,6 +284,7 @@ void after_fork_in_child() {
   mark_memory();
   process.launched = false;
   process.in_mpi.store(false, std::memory_order_relaxed);
+  culprit_rt_thread.aborts_below = 0;
   process.start_ns = now();
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.stopped.store(false, std::memory_order_relaxed);

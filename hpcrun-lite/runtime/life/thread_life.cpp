@@ -92,7 +92,8 @@ void begin_thread(Thread* thread, std::uint64_t stack_low, std::uint64_t stack_h
                                     .published = nullptr,
                                     .lock_wait = nullptr,
                                     .in_file_call = false,
-                                    .interruptions = 0};
+                                    .interruptions = 0,
+                                    .aborts_below = 0};
   begin_stretches(thread, process.events.has_realtime());
   begin_blame(thread);
   start_kernel_events(thread);

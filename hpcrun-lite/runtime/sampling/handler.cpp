@@ -5,6 +5,7 @@
 // 0.1 µs warm, beside what the kernel takes for timer and signal (docs/figures.md).
 #include "runtime/sampling/handler.hpp"
 
+#include "runtime/recording/announced_abort.hpp"
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
@@ -142,6 +143,7 @@ bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
 void take_tick(Thread* thread, const void* context) {
   if (sampling_stopped()) return;  // a straggler: its tick stays due, on a clock that stands still
   const std::uint64_t time = sampling_time(now());
+  look_after_abort(unwind::registers_of(context).sp);
   bool done = false;
   if (process.empty_handler) {
     thread->grid.pass(time);
