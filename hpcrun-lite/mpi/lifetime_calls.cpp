@@ -45,7 +45,9 @@ void join(const TracedLifetime& trace) {
   trace.began();
 }
 
-int init(InitCall& real, int* argc, char*** argv) {
+// Inlined, so that the frame of the function that the program called stays: `viewer-cli stacks` names it.
+
+[[gnu::always_inline]] inline int init(InitCall& real, int* argc, char*** argv) {
   const CallMark mark(CallMark::work, address(real));
   const TracedLifetime trace;
   if (mark.outermost()) find_everything();
@@ -54,7 +56,8 @@ int init(InitCall& real, int* argc, char*** argv) {
   return result;
 }
 
-int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int* provided) {
+[[gnu::always_inline]] inline int init_thread(InitThreadCall& real, int* argc, char*** argv, int required,
+                                              int* provided) {
   const CallMark mark(CallMark::work, address(real));
   const TracedLifetime trace;
   if (mark.outermost()) find_everything();
@@ -63,7 +66,7 @@ int init_thread(InitThreadCall& real, int* argc, char*** argv, int required, int
   return result;
 }
 
-int finalize(FinalizeCall& real) {
+[[gnu::always_inline]] inline int finalize(FinalizeCall& real) {
   const CallMark mark(CallMark::waiting, address(real));
   if (!mark.outermost()) return real.get()();
   const TracedLifetime trace;
@@ -80,7 +83,7 @@ int finalize(FinalizeCall& real) {
   return result;
 }
 
-int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
+[[gnu::always_inline]] inline int abort_run(AbortCall& real, MPI_Comm communicator, int status) {
   const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) culprit_rt_abort();
   return real.get()(communicator, status);
@@ -94,7 +97,8 @@ const void* control(int level, PcontrolCall& real) {
 #if MPI_VERSION >= 4
 using SessionCall = RealCall<int(MPI_Info, MPI_Errhandler, MPI_Session*)>;
 
-int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+[[gnu::always_inline]] inline int init_session(SessionCall& real, MPI_Info info, MPI_Errhandler handler,
+                                               MPI_Session* session) {
   const CallMark mark(CallMark::work, address(real));
   if (mark.outermost()) find_everything();
   const int result = real.get()(info, handler, session);

@@ -14,12 +14,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace culprit::stacks {
@@ -212,6 +214,27 @@ bool is_own(const Frame& frame) {
   return frame.module.starts_with("libculprit");
 }
 
+/// `MPI_Send` of `PMPI_Send`.
+std::string_view without_profiling(const std::string& name) {
+  return std::string_view(name).substr(name.starts_with("PMPI_") ? 1 : 0);
+}
+
+/// Leaves our frames out, and returns how many. What our wrapper calls of MPI besides its own function, as in
+/// MPI_Finalize, gets the wrapper's name: that is what the program has called.
+std::size_t leave_own_out(std::vector<Frame>& frames) {
+  const auto wrapper = std::ranges::find_if(frames, &Frame::mpi);
+  if (wrapper != frames.end() && is_own(*wrapper)) {
+    const auto inner =
+        std::find_if(wrapper, frames.end(), [](const Frame& frame) { return frame.mpi && !is_own(frame); });
+    if (inner != frames.end() && without_profiling(inner->name) != without_profiling(wrapper->name)) {
+      inner->name = wrapper->name;
+      inner->file.clear();
+      inner->line = 0;
+    }
+  }
+  return std::erase_if(frames, is_own);
+}
+
 /// The program's first function in a thread; where there is none, the one that the thread was started with.
 std::string role_of(const std::vector<Frame>& path) {
   auto first = std::ranges::find_if_not(
@@ -252,7 +275,7 @@ class Attribution {
     if (!fresh) return entry->second;
     Path path{.root = raw.root, .frames = places_.path(entry->first)};
     // Threads of others begin in a function of ours too.
-    if (std::erase_if(path.frames, is_own) != 0 && std::ranges::all_of(path.frames, is_of_c_library))
+    if (leave_own_out(path.frames) != 0 && std::ranges::all_of(path.frames, is_of_c_library))
       return entry->second;
     entry->second = found_.paths.size();
     found_.paths.push_back(std::move(path));

@@ -105,12 +105,12 @@ def sentences(ranks):
 
 
 class Job:
-    """Ranks of ranks_apart, measured or not."""
+    """Ranks of ranks_apart, or of another program that hangs, measured or not."""
 
-    def __init__(self, mpi, ranks, directory=None, before=(), options=()):
-        self.program = harness.PROGRAMS / f"ranks_apart.{mpi}"
+    def __init__(self, mpi, ranks, directory=None, before=(), options=(), program="ranks_apart", arguments=(240,)):
+        self.program = harness.PROGRAMS / f"{program}.{mpi}"
         measured = [harness.HPCRUN, "-o", directory] if directory else []
-        command = [*harness.LAUNCHERS[mpi], *options, "-n", ranks, *before, *measured, self.program, 240]
+        command = [*harness.LAUNCHERS[mpi], *options, "-n", ranks, *before, *measured, self.program, *arguments]
         self.mark = tempfile.mkdtemp(prefix="culprit-stacks-")
         self.launcher = subprocess.Popen([str(word) for word in command], env=dict(harness.ENVIRONMENT, CULPRIT_TEST_MARK=self.mark),
                                          start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -200,6 +200,23 @@ class Ranks(harness.Workspace):
 
     def test_shells_around_ranks_are_left_out_mpich(self):
         self.check_shells("mpich")
+
+    def check_finalize(self, mpi):
+        """Rank 1 is in MPI_Finalize, where our wrapper adds up totals by MPI_Allreduce first."""
+        with Job(mpi, 3, directory=self.here / "run1", program="hangs", arguments=("finalize", 240)) as job:
+            end = time.monotonic() + PATIENCE
+            while "rank 1 stands in MPI_Finalize under main at hangs.c:" not in (text := stacks("--job", job.launcher.pid, expect=None).stdout):
+                self.assertLess(time.monotonic(), end, text)
+                time.sleep(0.2)
+            self.assertIn("ranks 0, 2 stand in MPI_Barrier under one_finalizes", text)
+            self.assertNotIn("MPI_Allreduce", text)
+            self.assertNotIn("MPI_Allreduce", harness.run([harness.VIEWER, "stacks", "--job", job.launcher.pid, "--format", "json"]).stdout)
+
+    def test_finalize_openmpi(self):
+        self.check_finalize("openmpi")
+
+    def test_finalize_mpich(self):
+        self.check_finalize("mpich")
 
     def check_measured(self, mpi):
         run = self.here / "run1"

@@ -172,6 +172,10 @@ NOINLINE static void read_input(void) {
   char byte;
   if (rank == 0 && pipe(ends) == 0 && read(ends[0], &byte, 1) == 1) sink += byte; /* here: input */
 }
+/* Returns to main, and so to MPI_Finalize. */
+NOINLINE static void one_finalizes(void) {
+  if (rank != 1) MPI_Barrier(MPI_COMM_WORLD); /* here: barrier without the one */
+}
 NOINLINE static void one_stops(void) {
   if (rank == ranks - 1) {
     work(1); /* long enough to be sampled on a busy machine */
@@ -229,6 +233,7 @@ static const struct {
     {"threads", thread_deadlock},
     {"loop", one_loops},
     {"asleep", one_sleeps},
+    {"finalize", one_finalizes},
     {"stopped", one_stops},
     {"slow", slow_but_moving},
     {"pipeline", pipeline},
