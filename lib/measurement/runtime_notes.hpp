@@ -9,6 +9,9 @@ inline constexpr char kWhyNotSampled[] = " not sampled in every thread: ";
 /// Of a rank that exits without MPI_Finalize: stands between `rank 3` and the status.
 inline constexpr char kExitStatus[] = " ended with exit status ";
 
+/// Of a process that was stopped for some seconds: stands between `rank 3` and how long.
+inline constexpr char kStoodStill[] = " stood still for ";
+
 /// Where a trace goes on after culprit_stop and culprit_start: begins the note.
 inline constexpr char kSamplingStopped[] = "sampling was stopped for a time";
 

@@ -116,6 +116,19 @@ class Ends(Process):
                 self.check(how, cut_short=1, status=status)
                 self.assertIn(end, harness.run([harness.PROF_MPI, "--force", self.here / "run"], expect=3).stderr)
 
+    def test_a_process_that_was_stopped_says_so(self):
+        directory = self.here / "run"
+        command = [str(word) for word in (self.launcher, "-o", directory, *self.program, "return", 8)]
+        with subprocess.Popen(command, env=harness.ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+            time.sleep(2)
+            program.send_signal(signal.SIGSTOP)
+            time.sleep(4)
+            program.send_signal(signal.SIGCONT)
+        harness.run([harness.PROF_MPI, directory])
+        report = " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
+        self.assertRegex(report, r"process \d+ stood still for [34]\.\d s, as when SIGSTOP or a debugger stops it")
+        self.assertEqual(report.count("stood still"), 1)
+
     def test_a_forked_child_is_recorded_beside_its_parent(self):
         info = self.check("fork", status=5)
         self.assertEqual(info["threads"], 2)

@@ -239,6 +239,19 @@ std::string first_killed_text(const database::Contents& experiment) {
          " before the last: what others waited for it then has no cause in the time lines.";
 }
 
+/// What was stopped counts as working or waiting where it was stopped.
+template <typename Warn>
+void warn_of_standstill(const database::Contents& experiment, const Warn& warn) {
+  constexpr std::size_t kListed = 3;
+  std::size_t found = 0;
+  for (const std::string& note : experiment.run.notes) {
+    if (note.find(measurement::kStoodStill) != std::string::npos && ++found <= kListed)
+      warn(note + ": that time counts as work or waiting of the code that it was in.");
+  }
+  if (found > kListed)
+    warn(counted(found - kListed, "more standstill") + " of that kind (`viewer-cli DB info` lists them).");
+}
+
 /// Calls warn(text) with each thing to say.
 template <typename Warn>
 void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
@@ -260,6 +273,7 @@ void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   for (const std::string& note : experiment.run.notes) {
     if (note.find(measurement::kWhyNotSampled) != std::string::npos) warn(note + '.');
   }
+  warn_of_standstill(experiment, warn);
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     warn(partly + ": the work of the others and the waits for them are not in the results.");
   if (quality.dropped > 0) {

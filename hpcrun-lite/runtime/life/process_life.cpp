@@ -222,6 +222,8 @@ namespace {
 bool separate = false;          // it has a table of descriptors of its own
 bool hold_measurement = false;  // the file is yet to be kept open there
 bool hold_trace = false;        // and so is the trace
+std::uint64_t waited_ns = 0;    // for a processor, when it was last looked at
+int standstills = 0;            // that were noted
 std::uint64_t full_noted = 0;   // the process whose measurement says that it does not grow any more
 
 void note_no_space(int error) {
@@ -239,6 +241,8 @@ void begin(bool own_descriptors) {
   separate = own_descriptors;
   hold_measurement = separate;
   hold_trace = separate && process.traced;
+  waited_ns = 0;
+  standstills = 0;
 }
 
 void take_turn() {
@@ -253,10 +257,24 @@ void take_turn() {
   maintain_trace();
 }
 
+/// The flusher thread hardly ever sleeps much longer than it wants to: it lacks a processor then, of which
+/// the kernel keeps account, or all threads are stopped.
+void look_for_standstill(std::uint64_t overslept) {
+  constexpr std::uint64_t kStandstill = 3'000'000'000;
+  constexpr int kMostNoted = 4;
+  if (overslept < kStandstill || standstills == kMostNoted) return;
+  const std::uint64_t since = waited_for_processor_ns() - waited_ns;
+  waited_ns += since;
+  if (overslept < kStandstill + since) return;
+  note_standstill(overslept - since);
+  ++standstills;
+}
+
 }  // namespace
 
 FlusherDuties flusher_duties() {
-  return {.begin = begin, .turn = take_turn, .look = look_at_parked_threads};
+  return {
+      .begin = begin, .turn = take_turn, .look = look_at_parked_threads, .overslept = look_for_standstill};
 }
 
 }  // namespace culprit::runtime

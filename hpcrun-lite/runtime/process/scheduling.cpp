@@ -147,6 +147,12 @@ void note_schedules_now(std::uint64_t time) {
   note_host_load(time);
 }
 
+std::uint64_t waited_for_processor_ns() {
+  Schedule schedule;
+  read_times(static_cast<int>(thread_id()), schedule);
+  return schedule.runnable_ns;
+}
+
 void note_schedules(std::uint64_t time) {
   if (time >= next_look) return note_schedules_now(time);
   for (std::size_t i = 0; i < file.thread_count(); ++i) {

@@ -15,6 +15,9 @@ void begin_schedules();
 /// passed since it last did.
 void note_schedules(std::uint64_t time);
 
+/// How long the calling thread has waited for a processor since it began; 0 where the kernel does not say.
+std::uint64_t waited_for_processor_ns();
+
 /// Asks the kernel now. Who calls holds the flusher thread, or is it.
 void note_schedules_now(std::uint64_t time);
 

@@ -108,6 +108,7 @@ int run_flusher() {
     asleep_until.store(time + rest, std::memory_order_relaxed);
     const timespec turn = to_timespec(rest);
     system_call(SYS_futex, word(&bell), FUTEX_WAIT_PRIVATE, heard, word(&turn));
+    if (const std::uint64_t woken = now(); woken > time + rest) duties.overslept(woken - time - rest);
   }
   running.store(false, std::memory_order_release);
   return 0;

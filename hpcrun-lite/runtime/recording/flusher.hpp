@@ -13,6 +13,8 @@ struct FlusherDuties {
   void (*turn)();
   /// The look at parked threads; returns when it is to look again (CLOCK_MONOTONIC).
   std::uint64_t (*look)(std::uint64_t time);
+  /// After each sleep: how much longer than asked for it was.
+  void (*overslept)(std::uint64_t ns);
 };
 void assign_duties(const FlusherDuties& duties);
 

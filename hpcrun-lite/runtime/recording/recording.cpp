@@ -321,6 +321,20 @@ void note_exit_status(int status) {
   file.note(note.c_str());
 }
 
+void note_standstill(std::uint64_t ns) {
+  if (!file.open()) return;
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const std::uint64_t tenths = ns / kTenth;
+  Text<160> note;
+  if (known_rank >= 0) {
+    note.add("rank ").number(static_cast<std::uint64_t>(known_rank));
+  } else {
+    note.add("process ").number(static_cast<std::uint64_t>(process.pid));
+  }
+  note.add(measurement::kStoodStill).number(tenths / 10).add(".").number(tenths % 10).add(" s, ");
+  file.note(note.add("as when SIGSTOP or a debugger stops it, or its machine is suspended").c_str());
+}
+
 void change_run_id(const char* id) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();

@@ -60,6 +60,8 @@ void change_run_id(const char* id);
 void note_end();
 /// Notes with which status a rank exits that leaves the others without MPI_Finalize.
 void note_exit_status(int status);
+/// For so long no thread of the process ran, nor waited for a processor.
+void note_standstill(std::uint64_t ns);
 
 /// Removes this process's file: its rank is not wanted.
 void discard_file();
