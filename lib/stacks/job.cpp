@@ -224,11 +224,12 @@ Job job_of_processes(const std::vector<pid_t>& pids) {
     if (std::ranges::find(job.targets, pid, &Target::pid) != job.targets.end()) continue;
     if (!find_process(pid)) {
       const bool hidden = ::kill(pid, 0) != 0 && errno == EPERM;
-      throw std::runtime_error(
+      job.unseen.push_back(
           "process " + std::to_string(number) +
           (hidden ? ": not permitted: it belongs to another user, and /proc hides it (run viewer-cli as that "
                     "user or as root)"
                   : ": there is none on this host (ps -e lists those that there are)"));
+      continue;
     }
     job.targets.push_back({pid, rank_of(Environment(pid)).value_or(-1)});
   }

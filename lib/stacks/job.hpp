@@ -26,6 +26,7 @@ struct Job {
   std::vector<Target> targets;       ///< its processes on this host, by rank
   std::vector<Elsewhere> elsewhere;  ///< what of it runs on other hosts, where those can be asked
   std::vector<std::string> notes;    ///< of what cannot be looked at from here, and what to do
+  std::vector<std::string> unseen;   ///< processes that were named and cannot be looked at: `what: why`
   std::int32_t ranks = 0;            ///< how many it has; 0: unknown
   std::optional<JobName> name;
   std::string daemon;  ///< of its launcher, as on other hosts; empty: unknown
@@ -37,13 +38,13 @@ class NobodyHere : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// These processes, with the ranks that their environments name. A thread's number stands for its process.
-/// Throws std::runtime_error, what() as `what: why (what to do)`, where one does not exist.
+/// Those of these processes that exist, with the ranks that their environments name. A thread's number stands
+/// for its process.
 Job job_of_processes(const std::vector<pid_t>& pids);
 
 /// The ranks below a launcher (mpirun, mpiexec, srun), its daemon or a script that started it; without those
-/// shells and launchers that only wait for a rank. `here`: nothing of other hosts. Throws as above where
-/// there is none.
+/// shells and launchers that only wait for a rank. `here`: nothing of other hosts. Throws std::runtime_error,
+/// what() as `what: why (what to do)`, where there is none.
 Job job_below(pid_t launcher, bool here);
 
 /// The ranks of a job on this host. Throws as above where there is none.

@@ -551,6 +551,12 @@ class Refusals(harness.Workspace):
         self.assert_one_line(stacks(self.here, expect=1).stderr, "viewer-cli: stacks: ", str(self.here))
         self.assert_one_line(stacks("--job", 4194304, expect=1).stderr, "no such process on this host (")
         self.assert_one_line(stacks("--job", os.getpid(), expect=1).stderr, "is a rank (")
+        gone = stacks(4194304, 4194305, expect=1).stderr.splitlines()
+        self.assertEqual([line.split(": ")[2] for line in gone], ["process 4194304", "process 4194305"])
+        with Running("placed_threads") as program:
+            some = stacks(program.pid, 4194304, expect=3)
+            self.assert_one_line(some.stderr, "viewer-cli: stacks: process 4194304: there is none on this host (")
+            self.assertIn("1 process, ", some.stdout)
         for words in ([], ["12", "x"], ["--job", "1", "2"], ["1", "--looks", "0"], ["1", "--every", "-1"], ["--format", "csv", "1"],
                       ["1", "--depth", "1"], ["1", "-o", "x"]):
             self.assert_one_line(stacks(*words, expect=2).stderr, "viewer-cli: ")

@@ -220,6 +220,7 @@ Observation look_everywhere(stacks::Job& job, const Invocation& invocation) {
   if (!job.targets.empty())
     observation =
         stacks::look(job.targets, {.looks = invocation.stacks.looks, .every_s = invocation.every_s});
+  observation.unseen.insert(observation.unseen.begin(), job.unseen.begin(), job.unseen.end());
   const std::size_t here = observation.unseen.size();
   elsewhere.join(observation);
   std::set<std::int32_t> ranks;
