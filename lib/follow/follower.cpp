@@ -371,6 +371,9 @@ Summary Follower::summary() {
   summary.run_s = run_s_;
   std::vector<ProcessLabel> processes = labels();
   summary.interval = summarize(interval_, processes, tree_, interval_s_, machine(processes, true));
+  if (looks_summed_ != looks_) standstill_.look(summary.interval);
+  looks_summed_ = looks_;
+  summary.standstill = standstill_.in_words(directory_.string());
   for (ProcessLabel& each : processes) each.silent_s = 0;  // is said of the interval
   summary.whole = summarize(whole_, processes, tree_, summary.run_s, machine(processes, false));
   summary.iterations = iterations_.rate();

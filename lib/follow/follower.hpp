@@ -74,8 +74,10 @@ class Follower {
   std::set<std::string> sealed_;  ///< files of processes that had ended when they were found
   Sums interval_, whole_;
   Iterations iterations_;
+  Standstill standstill_;
   const Process* counted_ = nullptr;  ///< whose iterations are
   std::size_t looks_ = 0;             ///< with processes
+  std::size_t looks_summed_ = 0;      ///< the last one that standstill_ has seen
   double interval_s_ = 0;
   std::chrono::steady_clock::time_point last_look_, asked_;
   std::optional<std::chrono::steady_clock::time_point>

@@ -4,6 +4,8 @@
 #include "follow/summary.hpp"
 
 #include "follow/words.hpp"
+#include "print/text.hpp"
+#include "stuck/words.hpp"
 
 #include <algorithm>
 #include <map>
@@ -147,6 +149,29 @@ State state_of(const ProcessLabel& label, double seconds, State mostly) {
 }
 
 }  // namespace
+
+void Standstill::look(const Part& interval) {
+  constexpr double kNearlyAll = 0.95;
+  const bool waits = std::ranges::all_of(interval.ranks, [](const RankRow& row) {
+    return row.rank >= 0 && row.state == State::wait && row.share[index_of(State::wait)] >= kNearlyAll;
+  });
+  if (!waits || interval.ranks.empty()) {
+    *this = {};
+    return;
+  }
+  ++looks_;
+  seconds_ += interval.seconds;
+  alone_ = interval.ranks.size() == 1;
+}
+
+std::string Standstill::in_words(const std::string& directory) const {
+  constexpr std::size_t kLooks = 3;
+  constexpr double kSeconds = 5;
+  if (looks_ < kLooks || seconds_ < kSeconds) return {};
+  return std::string(alone_ ? "the rank has" : "all ranks have") + " only waited for " +
+         stuck::span_of_time(seconds_) + ": viewer-cli " + print::shell_path(directory) +
+         " stuck says for whom";
+}
 
 void drop_double_ranks(std::vector<ProcessLabel>& processes) {
   std::map<std::int32_t, ProcessLabel*> owners;

@@ -14,8 +14,23 @@ namespace culprit::follow {
 struct Summary {
   double run_s = 0;  ///< since the first process started
   Part interval, whole;
+  std::string standstill;  ///< Standstill::in_words()
   std::optional<IterationRate> iterations;
   std::string iterations_at;  ///< where they are inferred: the call
+};
+
+/// Looks in a row at which all ranks had waited nearly all the time: a deadlock looks so.
+class Standstill {
+ public:
+  void look(const Part& interval);
+  /// `all ranks have only waited for 6 s: viewer-cli run1 stuck says for whom`; empty where it is less than
+  /// three looks and five seconds.
+  [[nodiscard]] std::string in_words(const std::string& directory) const;
+
+ private:
+  std::size_t looks_ = 0;
+  double seconds_ = 0;
+  bool alone_ = false;
 };
 
 /// What is known of a process beside its times.

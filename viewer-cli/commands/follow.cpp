@@ -148,7 +148,8 @@ std::string states_in_words(const follow::Part& part) {
 std::string line_of(const follow::Summary& summary) {
   const follow::Part& part = summary.interval;
   const bool ranks = !part.ranks.empty() && part.ranks.front().rank >= 0;
-  std::string text = fmt::format("{:.1f} s  {} {}: {}", summary.run_s, part.ranks.size(),
+  const std::string first = summary.standstill + (summary.standstill.empty() ? "" : "; ");
+  std::string text = fmt::format("{:.1f} s  {}{} {}: {}", summary.run_s, first, part.ranks.size(),
                                  part.ranks.size() == 1 ? (ranks ? "rank" : "process")
                                  : ranks                ? "ranks"
                                                         : "processes",
@@ -168,6 +169,7 @@ Json follow_json(const follow::Summary& summary) {
                   {"at", summary.iterations_at}};
   }
   return {{"time_s", summary.run_s},
+          {"standstill", summary.standstill.empty() ? Json(nullptr) : Json(summary.standstill)},
           {"interval", part_json(summary.interval)},
           {"run", part_json(summary.whole)},
           {"iterations", std::move(iterations)}};

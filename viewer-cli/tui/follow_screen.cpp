@@ -108,6 +108,7 @@ int FollowScreen::draw_sentences(Canvas& canvas, int row) const {
     for (int i = 0; i < most && std::getline(lines, line); ++i)
       canvas.write(row++, 1, line, tone, canvas.width() - 1);
   };
+  if (!summary_.standstill.empty()) say(capitalized(summary_.standstill) + '.', Tone::warning);
   const follow::Part& now = summary_.interval;
   constexpr double kShortest = 0.05;
   say(now.seconds < kShortest ? "The first interval has begun."

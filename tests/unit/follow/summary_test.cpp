@@ -171,6 +171,25 @@ TEST_CASE("of ranks that only wait nothing else is said") {
         "all ranks wait, 97 % of their time, most of it in MPI_Allreduce (main at solve.c:7)");
 }
 
+TEST_CASE("where all ranks only wait, look after look, stuck is named") {
+  const auto interval = [](std::int64_t works_ms) {
+    Job job(2);
+    for (std::size_t rank = 0; rank < 2; ++rank) job.spend(rank, job.reduce(), 1000, 1000);
+    job.spend(1, job.assemble(), works_ms);
+    return job.part();
+  };
+  Standstill standstill;
+  for (int look = 0; look < 2; ++look) standstill.look(interval(20));
+  CHECK(standstill.in_words("run1").empty());
+  standstill.look(interval(20));
+  CHECK(standstill.in_words("run 1") ==
+        "all ranks have only waited for 6 s: viewer-cli 'run 1' stuck says for whom");
+  standstill.look(interval(200));
+  CHECK(standstill.in_words("run1").empty());
+  for (int look = 0; look < 3; ++look) standstill.look({});  // nobody runs
+  CHECK(standstill.in_words("run1").empty());
+}
+
 TEST_CASE("who waits for ranks that are gone waits, and is not all ranks") {
   Job job(3);
   job.spend(0, job.reduce(), 1000, 1000);

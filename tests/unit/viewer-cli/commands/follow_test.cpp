@@ -38,6 +38,11 @@ follow::Summary example() {
 TEST_CASE("a line says what ranks do and who is waited for") {
   follow::Summary summary = example();
   CHECK(line_of(summary) == "12.4 s  4 ranks: 1 works, 3 wait; waiting 60 % of the last 2.0 s; rank 3 works");
+  summary.standstill = "all ranks have only waited for 6 s";
+  CHECK(line_of(summary).starts_with("12.4 s  all ranks have only waited for 6 s; 4 ranks: 1 works"));
+  CHECK(follow_json(summary)["standstill"] == summary.standstill);
+  summary.standstill.clear();
+  CHECK(follow_json(summary)["standstill"].is_null());
   summary.iterations = follow::IterationRate{.per_minute = 118.2};
   CHECK(line_of(summary).ends_with("; 118 iterations/min"));
   summary.iterations = follow::IterationRate{.per_minute = 4.25, .inferred = true, .spot = 0};
