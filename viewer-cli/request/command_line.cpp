@@ -420,7 +420,8 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   check_output(invocation, name);
   invocation.format = choose(kFormats, raw.format, "--format");
   if (invocation.format == Format::csv && !has_csv(invocation.command)) {
-    throw UsageError("--format csv: " + name + " has no csv form (use text or json)");
+    throw UsageError("--format csv: " + (invocation.follow ? "--follow" : name) +
+                     " has no csv form (use text or json)");
   }
   take_limits(app, raw, invocation);
   refuse_parts_in_browser(app, invocation);

@@ -108,7 +108,8 @@ TEST_CASE("A run that goes on is followed without a command") {
   CHECK_THROWS_AS(parse({"run1", "report", "--follow"}), UsageError);
   CHECK_THROWS_AS(parse({"run1", "--every", "1"}), UsageError);
   CHECK_THROWS_AS(parse({"run1", "--follow", "--every", "0"}), UsageError);
-  CHECK_THROWS_AS(parse({"run1", "--follow", "--format", "csv"}), UsageError);
+  CHECK_THROWS_WITH(parse({"run1", "--follow", "--format", "csv"}),
+                    Catch::Contains("--follow has no csv form"));
 }
 
 TEST_CASE("Lists and numbers are taken apart") {
