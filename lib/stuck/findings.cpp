@@ -97,6 +97,27 @@ Picture as_killed(Picture now, bool all) {
   return now;
 }
 
+/// Heartbeats come every quarter of a second; clocks of several hosts differ. Some launchers kill the others
+/// within that time.
+FirstGone first_gone(const Picture& now) {
+  constexpr double kClearly = 0.5, kClearlyOnHosts = 2;
+  FirstGone first;
+  if (!now.over) return first;
+  double longest = -1, second = -1;
+  bool hosts = false;
+  for (const Process& process : now.processes) {
+    if (process.rank < 0) continue;
+    if (process.life == Life::ended || process.aborted) return {};
+    hosts = hosts || process.host != now.processes.front().host;
+    second = std::max(second, std::min(longest, process.silent_s));
+    if (process.silent_s <= longest) continue;
+    longest = process.silent_s;
+    first.rank = process.rank;
+  }
+  first.before_s = longest - second;
+  return second >= 0 && first.before_s >= (hosts ? kClearlyOnHosts : kClearly) ? first : FirstGone();
+}
+
 std::string verdict_on(const Findings& findings, const Situation& situation, const Picture& now) {
   if (findings.stuck()) return "Stuck: " + verdict_of(findings.problems.front());
   if (!findings.aborted.empty())
@@ -140,6 +161,7 @@ Findings find(const Picture& now, const Picture* before, const Options& options)
   findings.aborted = aborted_ranks(now);
   findings.all_left = all_left(now);
   if (!findings.all_left) findings.left = ranks_that_left(now);
+  findings.first_gone = first_gone(now);
   const bool killed = now.over && (findings.all_left || std::ranges::any_of(now.processes, was_ended));
   if (killed) {
     apply_rules(as_killed(now, findings.all_left), before, options, findings);

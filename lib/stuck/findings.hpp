@@ -9,6 +9,13 @@
 // Is a job stuck, and why: docs/job-hangs.md says which rule finds what.
 namespace culprit::stuck {
 
+/// Of a job that was killed, the rank that was last seen clearly before all others: they may have been killed
+/// because it died.
+struct FirstGone {
+  std::int32_t rank = -1;  ///< -1: none
+  double before_s = 0;
+};
+
 struct Findings {
   std::vector<Problem> problems;  ///< what explains most first; none: it is not stuck
   std::vector<Waiting> waiting;   ///< by rank
@@ -18,6 +25,7 @@ struct Findings {
   std::vector<std::int32_t> left;  ///< without MPI_Finalize; empty where all did
   bool all_left = false;           ///< they did, as when their launcher dies
   std::string verdict;             ///< a sentence
+  FirstGone first_gone;
 
   [[nodiscard]] bool stuck() const { return !problems.empty(); }
   /// Whether the job came to its end by itself, in order.

@@ -198,15 +198,33 @@ void complain_of(const stuck::Job& job) {
                     "stuck: and " + std::to_string(job.problems().size() - listed) + " more files");
 }
 
+/// Of a job that is over: whether processes have no end of their own.
+bool was_killed(const stuck::Picture& picture) {
+  return std::ranges::any_of(
+      picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
+}
+
 std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
   const std::string all_left = "all ranks ended without MPI_Finalize, as when the launcher dies";
   if (picture.over && findings.stuck())
     return findings.verdict + ", when " + (findings.all_left ? all_left : "the job ended") + '.';
   if (!picture.over || !findings.well()) return findings.verdict + '.';
   if (findings.all_left) return 'A' + all_left.substr(1) + "; until then no rank was stuck.";
-  const bool killed = std::ranges::any_of(
-      picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
-  return std::string("The job ") + (killed ? "was killed" : "has ended") + "; until then no rank was stuck.";
+  const stuck::FirstGone& first = findings.first_gone;
+  return std::string("The job ") + (was_killed(picture) ? "was killed" : "has ended") +
+         "; until then no rank was stuck." +
+         (first.rank < 0 ? ""
+                         : " Rank " + std::to_string(first.rank) + " was last seen " +
+                               stuck::span_of_time(first.before_s) + " before the others: look there first.");
+}
+
+/// The verdict in one word, for scripts.
+const char* kind_of_verdict(const stuck::Picture& picture, const stuck::Findings& findings) {
+  if (findings.stuck()) return "stuck";
+  if (!findings.aborted.empty()) return "aborted";
+  if (!findings.left.empty() || findings.all_left) return "left";
+  if (!picture.over) return "not-stuck";
+  return was_killed(picture) ? "killed" : "ended";
 }
 
 void write_problems(std::ostream& out, const Screen& screen, const stuck::Findings& findings) {
@@ -265,10 +283,13 @@ Json stuck_json(const stuck::Picture& picture, const stuck::Findings& findings) 
     row["path"] = path_of(process.threads[each.thread].path);
     moving.push_back(std::move(row));
   }
-  return {{"stuck", findings.stuck()},
-          {"problems", std::move(problems)},
-          {"waiting", std::move(waiting)},
-          {"moving", std::move(moving)}};
+  return {
+      {"stuck", findings.stuck()},
+      {"verdict", {{"kind", kind_of_verdict(picture, findings)}, {"text", sentence_of(picture, findings)}}},
+      {"runs", !picture.over},
+      {"problems", std::move(problems)},
+      {"waiting", std::move(waiting)},
+      {"moving", std::move(moving)}};
 }
 
 int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocation) {

@@ -332,6 +332,26 @@ TEST_CASE("a job that a rank aborted is not stuck, but for a deadlock before") {
   CHECK(find(picture, nullptr, {}).verdict == "Stuck: rank 2 does not move");
 }
 
+TEST_CASE("of a job that was killed, the rank that was last seen clearly before the others is known") {
+  Picture picture = job(3);
+  for (Process& process : picture.processes) process.silent_s = process.rank == 1 ? 1.1 : process.rank * 0.1;
+  CHECK(find(picture, nullptr, {}).first_gone.rank == -1);  // it runs
+  picture.over = true;
+  const FirstGone first = find(picture, nullptr, {}).first_gone;
+  CHECK(first.rank == 1);
+  CHECK(first.before_s == Approx(0.9));
+  picture.processes[0].host = "there";  // whose clock is another one
+  CHECK(find(picture, nullptr, {}).first_gone.rank == -1);
+  picture.processes[1].silent_s = 3;
+  CHECK(find(picture, nullptr, {}).first_gone.rank == 1);
+  picture.processes[2].silent_s = 2.6;
+  CHECK(find(picture, nullptr, {}).first_gone.rank == -1);
+  picture.processes[2].life = Life::ended;
+  picture.processes[2].silent_s = 0;
+  CHECK(find(picture, nullptr, {}).first_gone.rank == -1);
+  CHECK(find(job(1), nullptr, {}).first_gone.rank == -1);
+}
+
 TEST_CASE("a rank that left without MPI_Finalize ended the job, unless all did") {
   Picture picture = job(3);
   picture.over = true;

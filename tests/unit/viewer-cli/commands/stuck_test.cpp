@@ -76,11 +76,42 @@ TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
   none.verdict = "Not stuck";
   CHECK(text(job(0), none) == "Not stuck.\n");
   CHECK(text(over, none) == "The job was killed; until then no rank was stuck.\n");
+  none.first_gone = {.rank = 1, .before_s = 0.94};
+  CHECK(
+      text(over, none) ==
+      "The job was killed; until then no rank was stuck. Rank 1 was last seen 0.9 s before the others: look\n"
+      "there first.\n");
+  none.first_gone = {};
   for (stuck::Process& process : over.processes) process.life = stuck::Life::ended;
   CHECK(text(over, none) == "The job has ended; until then no rank was stuck.\n");
   none.aborted = {0};
   none.verdict = "Aborted: rank 0 ended the job";
   CHECK(text(over, none) == "Aborted: rank 0 ended the job.\n");
+}
+
+TEST_CASE("The json of stuck has the verdict, also where no rank is stuck, and whether the job runs") {
+  const auto verdict = [](const stuck::Picture& picture, const stuck::Findings& findings) {
+    const Json json = stuck_json(picture, findings);
+    return Json::array({json["verdict"]["kind"], json["verdict"]["text"], json["runs"]});
+  };
+  CHECK(verdict(job(2), deadlock(2)) == Json::array({"stuck", "Stuck: a deadlock of ranks 0, 1.", true}));
+  stuck::Findings none;
+  none.verdict = "Not stuck: rank 0 moves";
+  CHECK(verdict(job(2), none) == Json::array({"not-stuck", "Not stuck: rank 0 moves.", true}));
+  stuck::Picture over = job(2);
+  over.over = true;
+  CHECK(verdict(over, deadlock(2)) ==
+        Json::array({"stuck", "Stuck: a deadlock of ranks 0, 1, when the job ended.", false}));
+  CHECK(verdict(over, none) ==
+        Json::array({"killed", "The job was killed; until then no rank was stuck.", false}));
+  for (stuck::Process& process : over.processes) process.life = stuck::Life::ended;
+  CHECK(verdict(over, none) ==
+        Json::array({"ended", "The job has ended; until then no rank was stuck.", false}));
+  none.verdict = "Left: rank 1 ended without MPI_Finalize";
+  none.left = {1};
+  CHECK(verdict(over, none) == Json::array({"left", "Left: rank 1 ended without MPI_Finalize.", false}));
+  none.aborted = {1};
+  CHECK(verdict(over, none)[0] == "aborted");
 }
 
 TEST_CASE("Of many threads those in one place share a row") {
