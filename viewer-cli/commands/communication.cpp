@@ -364,7 +364,7 @@ std::string missing_calls_phrase(const database::Contents& experiment) {
     return keep(counted(experiment.trace().stopped, "trace")) +
            (experiment.trace().stopped == 1 ? " ends" : " end") +
            " before the run: later calls are not counted.";
-  if (std::string killed = last_calls_phrase(experiment); !killed.empty()) return killed;
+  if (std::string cut = last_calls_phrase(experiment); !cut.empty()) return cut;
   return experiment.trace().traced == 0 && experiment.quality.full > 0
              ? "Calls are missing: the measurement had no space for them."
              : "";

@@ -199,8 +199,7 @@ class Writer {
     if (trace.stopped > 0)
       paragraph(screen_.warning(keep(counted(trace.stopped, "time line")) +
                                 " of them ended before the process did: what came then is not replayed."));
-    if (const std::string killed = last_calls_phrase(experiment_); !killed.empty())
-      paragraph(screen_.warning(killed));
+    if (const std::string cut = last_calls_phrase(experiment_); !cut.empty()) paragraph(screen_.warning(cut));
     if (other_threads_call_mpi(experiment_))
       paragraph(
           screen_.warning("Other threads than main ones call MPI, too. How the threads of a process wait for "

@@ -123,22 +123,25 @@ std::string exit_status_phrase(const database::Contents& experiment, const std::
 
 std::optional<FirstEnded> first_ended(const database::Contents& experiment) {
   constexpr std::uint64_t kAtOnce = 100'000'000;
-  constexpr std::uint64_t kUnknown = 1'000'000'000;  // of one that was killed, the last second may be missing
+  constexpr std::uint64_t kClearly = 500'000'000;  // of one that was killed, as much is known of its end
+  constexpr std::uint64_t kClearlyOnHosts = 2'000'000'000;
   if (experiment.quality.cut_short == 0) return std::nullopt;
-  std::uint64_t first = std::numeric_limits<std::uint64_t>::max(), last = 0;
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t first = kNever, second = kNever, last = 0;
   FirstEnded found;
   for (std::uint32_t i = 0; i < experiment.locations.size(); ++i) {
     const database::LocationEntry location = experiment.locations[i];
     if (location.rank < 0 || location.thread != 0) continue;
     if (location.end_ns < first) found.location = i;
+    second = std::min(second, std::max(first, location.end_ns));
     first = std::min(first, location.end_ns);
     last = std::max(last, location.end_ns);
   }
-  if (last < first || experiment.locations.size() == 0) return std::nullopt;
-  if (last - first < (experiment.locations[found.location].cut_short ? kUnknown : kAtOnce))
-    return std::nullopt;
-  found.ns = last - first;
-  return found;
+  if (second == kNever) return std::nullopt;
+  found.seen = experiment.locations[found.location].cut_short;
+  found.ns = (found.seen ? second : last) - first;
+  const std::uint64_t clearly = experiment.run.hosts.size() > 1 ? kClearlyOnHosts : kClearly;
+  return found.ns < (found.seen ? clearly : kAtOnce) ? std::nullopt : std::optional(found);
 }
 
 std::string partly_measured(const database::Contents& experiment) {
@@ -260,12 +263,18 @@ bool other_threads_call_mpi(const database::Contents& experiment) {
   });
 }
 
+std::string cut_short_phrase(const database::Contents& experiment) {
+  const std::uint64_t cut = experiment.quality.cut_short;
+  if (cut == 0) return {};
+  return keep(cut == 1 ? "1 process was" : grouped(static_cast<double>(cut)) + " processes were") +
+         " cut short, or still ran when " + (cut == 1 ? "it was" : "they were") + " merged";
+}
+
 std::string last_calls_phrase(const database::Contents& experiment) {
-  const std::uint64_t killed = experiment.quality.cut_short;
-  if (experiment.trace().traced == 0 || killed == 0) return {};
-  return keep(killed == 1 ? "1 process was" : grouped(static_cast<double>(killed)) + " processes were") +
-         " killed: the calls that " + (killed == 1 ? "it was" : "they were") +
-         " in then are missing here, and only samples (`view`) tell of them.";
+  const std::uint64_t cut = experiment.quality.cut_short;
+  if (experiment.trace().traced == 0 || cut == 0) return {};
+  return cut_short_phrase(experiment) + ": the calls that " + (cut == 1 ? "it was" : "they were") +
+         " in then are missing here, and only samples (`view`) show them.";
 }
 
 std::string cut_time_lines_phrase(const database::Contents& experiment) {
@@ -273,8 +282,8 @@ std::string cut_time_lines_phrase(const database::Contents& experiment) {
   if (const std::uint64_t cut = experiment.trace().stopped; cut > 0)
     text = keep(counted(cut, "time line")) + (cut == 1 ? " ends" : " end") +
            " before the run (--trace-limit, a full disk, or damage): what came after is missing here.";
-  if (const std::string killed = last_calls_phrase(experiment); !killed.empty())
-    text += std::string(text.empty() ? "" : " ") + killed;
+  if (const std::string cut = last_calls_phrase(experiment); !cut.empty())
+    text += std::string(text.empty() ? "" : " ") + cut;
   if (experiment.trace().traced > 0 && sampling_was_stopped(experiment))
     text += std::string(text.empty() ? "" : " ") +
             "Sampling was stopped for a time, which is given here to the code before or after it.";

@@ -24,9 +24,11 @@ bool all_ranks_left(const database::Contents& experiment);
 /// known.
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left);
 
-/// Of a run that was cut short: the rank that ended first, and how long before the last.
+/// Of a run that was cut short: the rank that ended first, and how long before the last; of one without an
+/// end, that was last seen first, how long before all others.
 struct FirstEnded {
   std::uint32_t location = 0;
+  bool seen = false;  ///< it has no end
   std::uint64_t ns = 0;
 };
 /// Empty where none was cut short, or all ended at once: then none can have waited for one that had ended.
@@ -77,7 +79,11 @@ bool sampling_was_stopped(const database::Contents& experiment);
 /// such a process waited for each other is not known as exactly.
 bool other_threads_call_mpi(const database::Contents& experiment);
 
-/// With time lines of killed processes: that the calls which they were in have no record. Else empty.
+/// `2 processes were cut short, or still ran when they were merged`: of a process without an end nobody knows
+/// which. Empty where all have ended.
+std::string cut_short_phrase(const database::Contents& experiment);
+
+/// With time lines of processes without an end: that the calls which they were in have no record. Else empty.
 std::string last_calls_phrase(const database::Contents& experiment);
 
 /// Sentences for analyses of time lines of which some are cut, or hold a stop of sampling; empty where all

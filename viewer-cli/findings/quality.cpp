@@ -234,10 +234,23 @@ std::string first_killed_text(const database::Contents& experiment) {
            " had ended without MPI_Finalize (exit or return from main): launchers then kill the others.";
   const std::optional<FirstEnded> first = first_ended(experiment);
   if (!first) return {};
-  return ' ' + capitalized(threads_phrase(experiment, std::array{first->location})) + " ended first, " +
-         keep(duration(seconds_of(first->ns), false)) +
+  const std::string rank = ' ' + capitalized(threads_phrase(experiment, std::array{first->location}));
+  const std::string before = keep(duration(seconds_of(first->ns), false));
+  if (first->seen) return rank + " was last seen " + before + " before the others: look there first.";
+  return rank + " ended first, " + before +
          " before the last: what others waited for it then has no cause in the time lines.";
 }
+
+}  // namespace
+
+std::string cut_short_text(const database::Contents& experiment) {
+  const std::string phrase = cut_short_phrase(experiment);
+  if (phrase.empty()) return {};
+  return phrase + ": what happened in the last second before that may be missing." +
+         first_killed_text(experiment);
+}
+
+namespace {
 
 /// What was stopped counts as working or waiting where it was stopped.
 template <typename Warn>
@@ -256,12 +269,7 @@ void warn_of_standstill(const database::Contents& experiment, const Warn& warn) 
 template <typename Warn>
 void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   const database::Quality& quality = experiment.quality;
-  if (quality.cut_short > 0) {
-    warn((quality.cut_short == 1 ? std::string("1 process was")
-                                 : grouped(static_cast<double>(quality.cut_short)) + " processes were") +
-         " cut short: what happened in the last second before the end may be missing." +
-         first_killed_text(experiment));
-  }
+  if (const std::string cut = cut_short_text(experiment); !cut.empty()) warn(cut);
   if (all_ranks_left(experiment))
     warn(
         "all ranks ended without MPI_Finalize (exit or return from main; Open MPI ends them so when its "

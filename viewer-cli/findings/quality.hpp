@@ -15,6 +15,10 @@ std::string quality_text(const database::Contents& experiment);
 /// empty where none is received before being sent, and hosts compared their clocks.
 std::string clocks_text(const database::Contents& experiment);
 
+/// Of a run with processes that were cut short, or still ran when it was merged: that its last second may be
+/// missing, and who ended first. Empty where all processes ended.
+std::string cut_short_text(const database::Contents& experiment);
+
 /// One line for each thing that makes the figures less than complete, with what to do.
 std::vector<std::string> quality_warnings(const database::Contents& experiment);
 

@@ -125,7 +125,7 @@ class VerdictWords {
   [[nodiscard]] std::string healthy() const {
     const double waiting_s = diagnosis_.idle_s;
     const std::string healthy =
-        experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy until it was cut short: ";
+        experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy up to its last sample: ";
     const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
     if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";

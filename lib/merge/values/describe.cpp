@@ -471,8 +471,9 @@ std::vector<std::string> list_problems(const ProcessTable& processes, const data
     }
   }
   if (cut > kListed) {
-    problems.push_back(directory + ": " + std::to_string(cut - kListed) + " more processes were cut short (" +
-                       std::to_string(cut) + " of " + std::to_string(processes.size()) + " in all)");
+    problems.push_back(directory + ": " + std::to_string(cut - kListed) +
+                       " more processes were cut short, or still run (" + std::to_string(cut) + " of " +
+                       std::to_string(processes.size()) + " in all)");
   }
   if (std::string lost = lost_ranks(processes, quality.unreadable, directory); !lost.empty())
     problems.push_back(std::move(lost));

@@ -1,4 +1,6 @@
 // What the report says of gaps in the measurement behind it.
+#include "findings/coverage.hpp"
+#include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
@@ -26,7 +28,7 @@ TEST_CASE("What makes the figures less than complete is noted") {
   const std::string text = run(solver.sample, {});
   INFO(text);
   CHECK(text.find("64 000 partial unwinds (4.0 %)") != std::string::npos);
-  CHECK(text.find("Note: 1 process was cut short") != std::string::npos);
+  CHECK(text.find("Note: 1 process was cut short, or still ran when it was merged: ") != std::string::npos);
   CHECK(text.find("Note: 2 measurement files could not be read and are missing") != std::string::npos);
   CHECK(text.find("Note: 12 samples could not be recorded") != std::string::npos);
   CHECK(text.find("Note: 4.0 % of the time lies in partial unwinds") != std::string::npos);
@@ -54,6 +56,17 @@ TEST_CASE("Where most samples lost their call path, there is no verdict, and whe
   CHECK(verdict()["confidence"] == "hint");
 }
 
+TEST_CASE("Time lines without an end say so in words that hold for a job that runs, too") {
+  SolverSample solver;
+  solver.sample.build().trace.traced = 8;
+  CHECK(last_calls_phrase(solver.sample.experiment()).empty());
+  solver.sample.build().quality.cut_short = 8;
+  CHECK(
+      unwrapped(last_calls_phrase(solver.sample.experiment())) ==
+      "8 processes were cut short, or still ran when they were merged: the calls that they were in then are "
+      "missing here, and only samples (`view`) show them.");
+}
+
 TEST_CASE("Of a job whose ranks were killed, who ended first is said") {
   SolverSample solver;
   database::Experiment& experiment = solver.sample.build();
@@ -66,7 +79,7 @@ TEST_CASE("Of a job whose ranks were killed, who ended first is said") {
   CHECK(text.find("Rank 2 ended first, 3.00 s before the last") != std::string::npos);
 }
 
-TEST_CASE("Who ended first is not said where their last second may be missing, who left is") {
+TEST_CASE("Of ranks without an end, the one last seen before all others is named, as is who left") {
   SolverSample solver;
   database::Experiment& experiment = solver.sample.build();
   experiment.quality.cut_short = 8;
@@ -74,12 +87,16 @@ TEST_CASE("Who ended first is not said where their last second may be missing, w
     location.end_ns = (location.rank == 2 ? 9'200 : 10'000) * kMs;
     location.cut_short = true;
   }
-  const auto text = [&solver] {
-    std::string all = run(solver.sample, {});
-    std::ranges::replace(all, '\n', ' ');
-    return all;
-  };
+  const auto text = [&solver] { return run(solver.sample, {}, 1000); };
   CHECK_THAT(text(), !Catch::Contains("ended first"));
+  CHECK_THAT(text(), Catch::Contains("Rank 2 was last seen 800 ms before the others: look there first."));
+  solver.sample.build().run.hosts = {"node1", "node2"};
+  CHECK_THAT(text(), !Catch::Contains("last seen"));
+  solver.sample.build().run.hosts = {"node1"};
+  for (database::Location& location : solver.sample.build().locations) {
+    if (location.rank == 5) location.end_ns = 9'400 * kMs;
+  }
+  CHECK_THAT(text(), !Catch::Contains("last seen"));
   for (database::Location& location : solver.sample.build().locations) {
     location.cut_short = location.rank != 2;
     location.left = location.rank == 2;

@@ -415,7 +415,7 @@ TEST_CASE("Threads that lived briefly are not compared, nor do they shorten the 
 TEST_CASE("A run that was cut short was healthy until then") {
   SimpleSample aborted(2, 5, 0, true);
   aborted.sample.build().quality.cut_short = 1;
-  CHECK(run(aborted.sample, {}).starts_with("Healthy until it was cut short: no waiting was seen."));
+  CHECK(run(aborted.sample, {}).starts_with("Healthy up to its last sample: no waiting was seen."));
 }
 
 TEST_CASE("What start-up takes is said where it is notable") {
