@@ -1,6 +1,7 @@
 #include "commands/run.hpp"
 #include "request/view_request.hpp"
 #include "text/frame_json.hpp"
+#include "text/prose.hpp"
 #include "text/table.hpp"
 #include "tree/diff_text.hpp"
 #include "views/compared.hpp"
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +34,23 @@ void require_comparable(const views::Column& column, const Invocation& invocatio
     if (each.blame && !invocation.ranks.empty())
       throw UsageError("metric: imbalance needs all ranks (leave out --ranks)");
   }
+}
+
+/// Throws where no thread of either run has the role that is asked for; where those of one run have it, they
+/// are compared with nothing.
+void require_role(const views::Source& first, const views::Source& second, const Invocation& invocation) {
+  if (invocation.role.empty()) return;
+  std::string refused;
+  for (const auto& [path, source] :
+       {std::pair(invocation.database, &first), std::pair(invocation.other, &second)}) {
+    try {
+      views::find_role(source->experiment(), invocation.role);
+      return;
+    } catch (const views::UnknownMetric& unknown) {
+      refused += (refused.empty() ? "" : "; ") + path + ": " + unknown.what();
+    }
+  }
+  throw UsageError("--role: " + refused);
 }
 
 Side make_side(const views::Source& source, const Invocation& invocation, const std::string& metric) {
@@ -103,8 +123,11 @@ Table::Row row_of(const views::Compared& view, views::NodeId node, views::Scalin
 void write_diff_json(std::ostream& out, const DiffSetting& setting, const views::Compared& view,
                      const std::vector<views::NodeId>& nodes) {
   const views::Column& column = view.difference().column();
-  out << R"({"metric":)" << one_line(column.title) << R"(,"unit":)" << one_line(column.unit)
-      << ",\n\"nodes\":[";
+  Json notes = Json::array();
+  for (const RunNote& note : notes_of(setting))
+    notes.push_back({{"run", note.run}, {"text", unwrapped(note.text)}});
+  out << R"({"metric":)" << one_line(column.title) << R"(,"unit":)" << one_line(column.unit) << R"(,"notes":)"
+      << one_line(notes) << ",\n\"nodes\":[";
   bool first = true;
   for (const views::NodeId node : nodes) {
     out << (first ? "\n" : ",\n")
@@ -125,6 +148,7 @@ void write_diff_csv(std::ostream& out, const DiffSetting& setting, const views::
 
 void run_diff(std::ostream& out, const Screen& screen, const views::Source& first,
               const views::Source& second, const Invocation& invocation) {
+  require_role(first, second, invocation);
   const std::string metric =
       invocation.metric.empty() ? primary_metric(first.experiment()) : invocation.metric;
   const Side before = make_side(first, invocation, metric);

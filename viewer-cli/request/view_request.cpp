@@ -16,8 +16,14 @@ namespace {
 
 constexpr std::uint32_t kCallersInText = 2;  // levels of callers
 
+/// A comparison may be of threads that only one of the runs has: a role without threads stands for them in
+/// the other.
 std::optional<std::uint32_t> role_of(const views::Source& source, const Invocation& invocation) {
   if (invocation.role.empty()) return std::nullopt;
+  const std::vector<database::Role>& roles = source.experiment().roles;
+  if (invocation.command == Command::diff &&
+      std::ranges::find(roles, invocation.role, &database::Role::name) == roles.end())
+    return static_cast<std::uint32_t>(roles.size());
   try {
     return views::find_role(source.experiment(), invocation.role);
   } catch (const views::UnknownMetric& unknown) {

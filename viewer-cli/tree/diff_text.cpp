@@ -1,5 +1,6 @@
 #include "tree/diff_text.hpp"
 
+#include "findings/quality.hpp"
 #include "print/text.hpp"
 #include "text/guides.hpp"
 #include "text/node_label.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace culprit::viewer {
 
@@ -132,7 +134,13 @@ void write_heading(std::ostream& out, const Screen& screen, const views::Differe
               grouped(static_cast<double>(many) / few, 2) + " times the ranks";
     }
   }
-  out << wrap(text + '.', screen.width) << "\n\n";
+  text += '.';
+  if (!difference.column().derived && difference.whole() > 0 && before != after)
+    text += " The column % is of the larger total, " + amount(difference.whole()) + '.';
+  out << wrap(text, screen.width) << '\n';
+  for (const RunNote& note : notes_of(setting))
+    out << screen.warning(wrap("Note: " + note.run + ": " + note.text, screen.width, 2)) << '\n';
+  out << '\n';
 }
 
 /// What a scope changed itself: waits count with all that is inside them.
@@ -155,36 +163,62 @@ std::vector<OwnChange> own_changes(const views::Difference& difference) {
   return changes;
 }
 
-/// `loop at a.c:12 in relax`.
-std::string code_text(const views::Difference& difference, std::uint32_t number) {
+/// `loop at a.c:12 in relax in main`, with as many callers.
+std::string code_text(const views::Difference& difference, std::uint32_t number, std::size_t callers) {
   const std::vector<views::ComparedScope>& scopes = difference.scopes();
   std::string text = without_parameters(label(scopes[number].frame()));
-  if (scopes[number].frame().kind != ContextKind::loop && (scopes[number].flags & database::kFrontier) == 0)
-    return text;
-  for (std::uint32_t at = scopes[number].parent; at != database::kNone; at = scopes[at].parent) {
+  for (std::uint32_t at = scopes[number].parent; at != database::kNone && callers > 0;
+       at = scopes[at].parent) {
     const ContextKind kind = scopes[at].frame().kind;
-    if (kind == ContextKind::procedure || kind == ContextKind::inlined)
-      return text + " in " + without_parameters(label(scopes[at].frame()));
+    if (kind != ContextKind::procedure && kind != ContextKind::inlined) continue;
+    text += " in " + without_parameters(label(scopes[at].frame()));
+    --callers;
   }
   return text;
+}
+
+/// Loops and calls that wait are named with their caller, others where two have one name; with further
+/// callers until they differ.
+std::vector<std::string> code_texts(const views::Difference& difference,
+                                    const std::vector<OwnChange>& changes) {
+  constexpr std::size_t kMostCallers = 4;
+  std::vector<std::size_t> callers;
+  for (const OwnChange& own : changes) {
+    const views::ComparedScope& scope = difference.scopes()[own.scope];
+    const bool alone = scope.frame().kind != ContextKind::loop && (scope.flags & database::kFrontier) == 0;
+    callers.push_back(alone ? 0 : 1);
+  }
+  std::vector<std::string> texts(changes.size());
+  for (std::size_t round = 0; round <= kMostCallers; ++round) {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      texts[i] = code_text(difference, changes[i].scope, callers[i]);
+    std::vector<std::size_t> alike;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (std::ranges::count(texts, texts[i]) > 1) alike.push_back(i);
+    }
+    if (alike.empty()) break;
+    for (const std::size_t i : alike) ++callers[i];
+  }
+  return texts;
 }
 
 void write_own_changes(std::ostream& out, const Screen& screen, const views::Difference& difference,
                        const ChangeText& text) {
   if (!difference.column().name.inclusive || difference.column().derived) return;
   constexpr std::size_t kAround = 7;  // columns beside the amount and the code
-  std::vector<std::string> lines;
-  for (const OwnChange& own : own_changes(difference)) {
-    if (lines.size() == kCodeListed || std::abs(own.change) < kLeastListed * text.whole()) break;
-    const std::string amount = with_sign(text.scale().write(own.change));
-    const std::size_t width = columns(text.scale().write(text.whole())) + 1;
-    lines.push_back(
-        "  " + align_right(amount, width) + ' ' + text.scale().unit + "  " +
-        shorten_middle(code_text(difference, own.scope), screen.width - width - kAround, screen.unicode));
-  }
-  if (lines.empty()) return;
+  std::vector<OwnChange> changes = own_changes(difference);
+  if (changes.size() > kCodeListed) changes.resize(kCodeListed);
+  std::erase_if(changes,
+                [&](const OwnChange& own) { return std::abs(own.change) < kLeastListed * text.whole(); });
+  if (changes.empty()) return;
   out << screen.bold("What changed most itself") << '\n';
-  for (const std::string& line : lines) out << line << '\n';
+  const std::vector<std::string> code = code_texts(difference, changes);
+  const std::size_t width = columns(text.scale().write(text.whole())) + 1;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    out << "  " << align_right(with_sign(text.scale().write(changes[i].change)), width) << ' '
+        << text.scale().unit << "  "
+        << shorten_middle(code[i], screen.width - width - kAround, screen.unicode) << '\n';
+  }
   out << '\n';
 }
 
@@ -247,6 +281,16 @@ std::string ChangeText::write(views::Change which, const views::ComparedScope& s
       break;
   }
   return share(difference_.scaling_loss(scope, scaling_).value_or(0));
+}
+
+std::vector<RunNote> notes_of(const DiffSetting& setting) {
+  std::vector<RunNote> notes;
+  for (const auto& [run, experiment] :
+       {std::pair("before", &setting.first), std::pair("after", &setting.second)}) {
+    if (std::string text = cut_short_text(*experiment); !text.empty())
+      notes.push_back({run, std::move(text)});
+  }
+  return notes;
 }
 
 std::vector<std::string> what_became_of(const views::ComparedScope& scope) {

@@ -22,6 +22,13 @@ struct DiffSetting {
   views::Scaling scaling = views::Scaling::strong;  ///< as likely, or as asked for
 };
 
+/// What the report notes of a run that was cut short, or was merged while it ran: a part of it is compared.
+struct RunNote {
+  std::string run;  ///< `before`, `after`
+  std::string text;
+};
+std::vector<RunNote> notes_of(const DiffSetting& setting);
+
 /// Two runs side by side: their totals, the code that changed most itself, and the tree of changes.
 void write_diff(std::ostream& out, const Screen& screen, const views::Compared& view,
                 const views::Shown& shown, const DiffSetting& setting, const Invocation& invocation);

@@ -162,6 +162,9 @@ void ComparePane::draw(Canvas& canvas, const Area& area) {
   numbers.header(canvas, header, area.column);
   std::string what = comparison_.difference()->column().title;
   if (!numbers.unit().empty()) what += ", in " + numbers.unit();
+  const std::string base = "; % of the larger";
+  const bool fits = static_cast<int>(columns(what + base)) <= area.width - numbers.width();
+  if (comparison_.difference()->column().derived == nullptr && fits) what += base;
   canvas.write(header, area.column + numbers.width(), what, Tone::heading, area.width - numbers.width());
   draw_outline(canvas, area,
                [&](const Area& row, Item& item) { return draw_row(canvas, row, numbers, item); });
@@ -176,7 +179,8 @@ void ComparePane::draw_heading(Canvas& canvas, const Area& area) const {
   const bool unicode = workspace_.unicode();
   const views::Difference& difference = *comparison_.difference();
   const auto run = [&](const std::string& path, const database::Contents& experiment) {
-    return run_text(std::string(views::base_name(path)), experiment, unicode);
+    return run_text(std::string(views::base_name(path)), experiment, unicode) +
+           (experiment.quality.cut_short > 0 ? ", incomplete" : "");
   };
   std::string runs = run(workspace_.database(), comparison_.first()) + (unicode ? "  →  " : "  ->  ") +
                      run(comparison_.path(), comparison_.second());

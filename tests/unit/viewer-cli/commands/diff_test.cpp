@@ -10,6 +10,7 @@
 
 namespace culprit::viewer::testing {
 
+using database::ContextKind;
 using views::testing::SampleExperiment;
 using views::testing::SolverSample;
 using views::testing::WorkersSample;
@@ -110,6 +111,67 @@ TEST_CASE("diff: ranks and formulas are chosen as in views") {
   const std::string text = diff(before.sample, after.sample, formula);
   CHECK(text.find("waiting went from 0.") != std::string::npos);
   CHECK(text.find("nan") == std::string::npos);
+}
+
+TEST_CASE("diff: says which of the runs is unfinished, and what shares are of") {
+  SolverSample before;
+  SolverSample after;
+  CHECK_THAT(diff(before.sample, after.sample), !Catch::Contains("Note: "));
+  CHECK(diff_json(before.sample, after.sample)["notes"].empty());
+  after.sample.build().quality.cut_short = 2;
+  CHECK_THAT(
+      diff(before.sample, after.sample),
+      Catch::Contains("Note: after: 2 processes were cut short, or still ran when they were merged: ") &&
+          !Catch::Contains("Note: before"));
+  CHECK(diff_json(before.sample, after.sample)["notes"][0]["run"] == "after");
+  CHECK_THAT(diff(after.sample, before.sample), Catch::Contains("Note: before: 2 processes were"));
+  const WorkersSample workers;
+  CHECK_THAT(diff(workers.sample, after.sample), Catch::Contains("is of the larger total, 8 000.0 s."));
+}
+
+TEST_CASE("diff: threads of a role that one run lacks are compared with nothing") {
+  const SolverSample before;
+  const WorkersSample after;
+  const nlohmann::json gained = diff_json(before.sample, after.sample, {"--role", "worker_main"});
+  REQUIRE(!gained["nodes"].empty());
+  for (const nlohmann::json& node : gained["nodes"]) CHECK(node["a"] == 0);
+  CHECK(gained["nodes"][0]["b"] > 0);
+  CHECK_THAT(diff(before.sample, after.sample, {"--role", "worker_main"}),
+             Catch::Contains("threads of role worker_main went from 0") && Catch::Contains("(new)"));
+  const nlohmann::json lost = diff_json(after.sample, before.sample, {"--role", "worker_main"});
+  CHECK(lost["nodes"][0]["b"] == 0);
+  CHECK_THROWS_WITH(
+      diff(before.sample, after.sample, {"--role", "worker_mian"}),
+      Catch::StartsWith("--role: ") && Catch::Contains("run2.db: ") && Catch::Contains("did you mean"));
+}
+
+namespace {
+
+/// `read` and `write` spend their time in a function that both call.
+struct TwoCallers {
+  explicit TwoCallers(std::uint64_t seconds) {
+    const std::uint32_t rank = sample.add_location(0, 0, sample.add_role("main"));
+    const auto main = sample.add(0, {ContextKind::procedure, "main", "a.c", 1});
+    std::uint32_t line = 10;
+    for (const char* const name : {"read", "write"}) {
+      const auto caller = sample.add(main, {ContextKind::procedure, name, "a.c", line});
+      const auto call = sample.add(caller, {ContextKind::call, "", "a.c", line + 1});
+      const auto copy = sample.add(call, {ContextKind::procedure, "copy", "a.c", 50});
+      sample.set(sample.add(copy, {ContextKind::statement, "", "a.c", 51}), 0, rank, seconds * kSecond);
+      line += 10;
+      seconds *= 2;
+    }
+    sample.finish();
+  }
+  SampleExperiment sample{{"REALTIME"}};
+};
+
+}  // namespace
+
+TEST_CASE("diff: of code with one name that changed in two places, the callers are named") {
+  const TwoCallers before(10), after(15);
+  CHECK_THAT(diff(before.sample, after.sample),
+             Catch::Contains("+10.00 s  copy in write\n") && Catch::Contains("+5.00 s  copy in read\n"));
 }
 
 TEST_CASE("diff: metrics that do not add up, or that one run does not have, are refused") {

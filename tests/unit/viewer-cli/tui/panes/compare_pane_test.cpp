@@ -44,6 +44,7 @@ TEST_CASE("Changes are sorted by each column, searched, and lead to the code of 
   driven.browser().compare(mended_run());
   (void)driven.screen();
   CHECK(contains(driven.line(3), "▼change"));
+  CHECK(contains(driven.line(3), "; % of the larger"));
   driven.type(">>");
   CHECK(contains(driven.line(3), "▼before"));
   driven.type("I");
