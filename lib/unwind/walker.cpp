@@ -325,10 +325,12 @@ Walker::Moved Walker::step_compact(const Rule& rule, Position at, Step& step,
 }
 
 // Of a function that has not saved its return address, or not yet, or not any more. Only who was interrupted
-// can be in one: a call would have overwritten the register.
+// can be in one: a call would have overwritten the register. Of a frame that made one, this is said by
+// assembly that is described as if it did nothing (libomp's __kmp_invoke_microtask): its code says more.
 Walker::Moved Walker::step_leaf(const Rule& rule, Position at, Step& step, std::uint64_t cfa) noexcept {
   const std::uint64_t floor = bounds_.floor(at.sp);
-  if (!at.exact() || cfa < at.sp || (!bounds_.contains(cfa) && cfa != at.sp)) return {at, Outcome::partial};
+  if (!at.exact()) return step_bridge(rule, at, step);
+  if (cfa < at.sp || (!bounds_.contains(cfa) && cfa != at.sp)) return {at, Outcome::partial};
   step.frame.cfa = cfa;
   step.uses |= Step::kUsesBx;
   Position to{return_address(rule, at.bx), cfa, at.bp, at.bx, FrameOrigin::call};

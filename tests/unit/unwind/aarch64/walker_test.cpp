@@ -30,6 +30,7 @@ constexpr std::uint64_t kSigned = 0x600;   // paciasp; stp x29, x30, [sp, -16]!
 constexpr std::uint64_t kStrange = 0x700;  // only the row can say: the return address in x9
 constexpr std::uint64_t kSaving = 0x780;   // saves x19, in a frame of 48 bytes
 constexpr std::uint64_t kByOther = 0x800;  // the CFA from x19, from its second instruction on
+constexpr std::uint64_t kFalse = 0x900;    // described as a leaf, which it is not
 constexpr std::uint64_t kUndescribed = 0x1000, kReturn = 0x2000;
 
 constexpr std::uint64_t kSignature = std::uint64_t{0x5a} << 48;
@@ -52,6 +53,7 @@ class Fixture {
     add(kStrange, Cfi{}.u8(0x09).uleb(kLink).uleb(9));
     add(kSaving, record(6).offset(19, 4));
     add(kByOther, Cfi{}.advance(1).def_cfa(19, 0).offset(kFrame, 2).offset(kLink, 1));
+    add(kFalse, Cfi{});
     module.finish();
     code(kReturn, {0xd2801168, 0xd4000001});  // mov x8, #139; svc #0
     walker = stack.walker(module);
@@ -108,6 +110,31 @@ TEST_CASE("leaf: a frame that made a call is none") {
   const Walk walk = f.walker->walk({.pc = f.pc(kMain + 8), .sp = f.stack.at(3892), .bx = f.pc(kMain + 0x10)});
   CHECK(walk.end == WalkEnd::partial);
   CHECK(pcs(walk) == Pcs{f.pc(kMain + 8), f.pc(kLeaf + 8)});
+}
+
+TEST_CASE("leaf: a frame that made a call and is described as a leaf is followed to its return") {
+  Fixture f;
+  f.main_from(3900);
+  f.code(kMain + 0x10 - 4, {0x94000000});
+  f.code(kFalse, {0xa9bf7bfd,    // stp x29, x30, [sp, #-16]!
+                  0xa9bf53f3,    // stp x19, x20, [sp, #-16]!
+                  0x910003fd,    // mov x29, sp
+                  0xcb2963ff,    // sub sp, sp, x9
+                  0xd63f0100,    // blr x8
+                  0x910003bf,    // mov sp, x29
+                  0xf900027f,    // str xzr, [x19]
+                  0xa8c153f3,    // ldp x19, x20, [sp], #16
+                  0xa8c17bfd,    // ldp x29, x30, [sp], #16
+                  0xd65f03c0});  // ret
+  f.stack[3898] = 0x99;
+  f.stack[3899] = f.pc(kMain + 0x10);
+  f.stack[3886] = f.stack.at(3896);  // of main's record
+  f.stack[3887] = f.pc(kFalse + 20);
+  const Registers start{.pc = f.pc(kMain + 8), .sp = f.stack.at(3886)};
+  const Pcs found = f.walk_root(start);
+  REQUIRE(found.size() == 4);
+  CHECK(found[1] == f.pc(kFalse + 20));
+  CHECK(found[2] == f.pc(kMain + 0x10));
 }
 
 TEST_CASE("frame: the CFA from x29") {
