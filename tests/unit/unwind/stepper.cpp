@@ -156,6 +156,14 @@ ucontext_t context_of(const ThreadState& state) {
   return context;
 }
 
+std::size_t ask_libunwind(const Traced& thread, const ThreadState& state, std::uint64_t* pc,
+                          std::size_t capacity) {
+  const std::uint64_t registers[] = {state.rax, state.rdx, state.rcx, state.rbx, state.rsi, state.rdi,
+                                     state.rbp, state.rsp, state.r8,  state.r9,  state.r10, state.r11,
+                                     state.r12, state.r13, state.r14, state.r15, state.rip};
+  return ask_reference(registers, thread.stack_low, thread.stack_high, pc, capacity);
+}
+
 void compare(Traced& thread, const ThreadState& state) {
   static ShadowStack::Truth truth;
   static std::uint64_t reference[ShadowStack::kMaxFrames];
@@ -165,8 +173,7 @@ void compare(Traced& thread, const ThreadState& state) {
   const Walk spliced = thread.splicing->walk(registers);
   thread.fresh->invalidate();
   const Walk fresh = thread.fresh->walk(registers);
-  const std::size_t depth =
-      ask_reference(state, thread.stack_low, thread.stack_high, reference, ShadowStack::kMaxFrames);
+  const std::size_t depth = ask_libunwind(thread, state, reference, ShadowStack::kMaxFrames);
   stepper->tally.add(
       {.truth = truth, .spliced = spliced, .fresh = fresh, .reference = reference, .reference_depth = depth});
 }
