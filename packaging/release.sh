@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes what is released, in build/packages, and checks it: release.sh BUILD-DIRECTORY [make]; with `make`, only Debian's packages
 # are made. They are installed into a root without build tools, made from the mirrors of this machine's Debian, and used there
-# under MPI; the source archive is built without a network, and from it an RPM; the container image is built on a root from the
-# mirrors, and runs the demo. Needs root for the roots (mmdebstrap), and 40 minutes.
+# under MPI; so are those that are made for Debian 13, in a root of that. The source archive is built without a network, and from it
+# an RPM; the container image is built on a root from the mirrors, and runs the demo. Needs root for the roots (mmdebstrap), and an hour.
 set -euo pipefail
 build=$(realpath "$1")
 here=$(dirname "$(readlink -f "$0")")
@@ -47,17 +47,36 @@ make_rpm() {
   say "RPM: $(cd "$out" && echo ./*/culprit-*.rpm): the spec builds, and installs what it lists; not tried on Fedora"
 }
 
-use_in_clean_root() {
+make_root() { # CODENAME DIRECTORY PACKAGES
   [ "$(id -u)" -eq 0 ] || fail "clean root: needs root (run as root, or install $out/*.deb on a clean machine)"
-  . /etc/os-release
-  root=$source/root
-  mmdebstrap --variant=apt --include=lammps,openmpi-bin "$VERSION_CODENAME" "$root" >"$out/root.log" 2>&1 ||
-    { tail -5 "$out/root.log" >&2; fail "clean root: $VERSION_CODENAME: could not be made"; }
-  cp "$out"/*.deb "$here/smoke.sh" "$here/../tests/apps/melt.in" "$root/root/"
-  cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
-  unshare -m sh -ec "mount --bind /proc '$root/proc' && mount --bind /dev '$root/dev' && exec chroot '$root' /bin/bash /root/smoke.sh" ||
-    fail "clean root: $VERSION_CODENAME: the packages do not work"
-  say "clean root: $VERSION_CODENAME: installed without build tools, measured LAMMPS, merged under both MPIs, and reported"
+  mmdebstrap --variant=apt ${3:+--include="$3"} "$1" "$2" >"$out/root.log" 2>&1 ||
+    { tail -5 "$out/root.log" >&2; fail "clean root: $1: could not be made"; }
+  cp /etc/resolv.conf "$2/etc/resolv.conf" 2>/dev/null || true
+}
+
+in_root() { # DIRECTORY SCRIPT
+  unshare -m sh -ec "mount --bind /proc '$1/proc' && mount --bind /dev '$1/dev' && exec chroot '$1' /bin/bash -ec '$2'"
+}
+
+use_in_clean_root() { # CODENAME PACKAGES
+  local root=$source/$1
+  make_root "$1" "$root" lammps,openmpi-bin
+  cp "$2"/*.deb "$here/smoke.sh" "$here/../tests/apps/melt.in" "$root/root/"
+  in_root "$root" /root/smoke.sh || fail "clean root: $1: the packages do not work"
+  say "clean root: $1: installed without build tools, measured LAMMPS, merged under both MPIs, and reported"
+}
+
+# Packages of one Debian do not install on another: libraries have other names there (Debian 12's libfmt9, libre2-9, libzydis4.0,
+# libboost-serialization1.74.0 and libopenmpi3 are not on 13). So they are made from the archive on the other one.
+make_packages_on() { # CODENAME
+  local root=$source/$1-build
+  make_root "$1" "$root" ""
+  tar -xzf "$out/culprit-$version.tar.gz" -C "$root/root"
+  in_root "$root" "cd /root/culprit-$version && ./dev release make" >"$out/$1.log" 2>&1 || { tail -20 "$out/$1.log" >&2; fail "packages: $1: cannot be made"; }
+  mkdir "$out/$1"
+  cp "$root/root/culprit-$version/build/packages"/*.deb "$out/$1"
+  rm -rf "$root"
+  say "packages: $1: $(cd "$out" && echo "$1"/*.deb)"
 }
 
 # Without Docker's registry: its image of Debian is what Debian's packages are.
@@ -80,6 +99,11 @@ make_packages
 if [ "${2:-}" != make ]; then
   make_archive
   make_rpm
-  use_in_clean_root
+  . /etc/os-release
+  use_in_clean_root "$VERSION_CODENAME" "$out"
+  if [ "$VERSION_CODENAME" != trixie ]; then
+    make_packages_on trixie
+    use_in_clean_root trixie "$out/trixie"
+  fi
   make_image
 fi
