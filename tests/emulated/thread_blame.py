@@ -75,7 +75,8 @@ class Blaming(measure.Measuring):
 
     def check_report(self, name, report, metric, most):
         causes = report["thread_causes"]
-        paths = [[frame["name"].split(" [")[0] for frame in cause["path"]] for cause in causes["idleness" if metric == "idleness-caused" else "locks"]]
+        listed = causes["idleness" if metric == "idleness-caused" else "locks"]
+        paths = [[frame["name"].split(" [")[0] for frame in cause["path"]] for cause in listed]
         self.check(any(most in path for path in paths), f"{name}: the report names {most}", paths)
         for idle, parts in (("idle_s", ("caused_s", "unborne_s")), ("lock_waited_s", ("lock_caused_s", "lock_unborne_s"))):
             sums = sum(causes[part] for part in parts)
