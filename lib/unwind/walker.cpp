@@ -406,6 +406,8 @@ class Walker::Trial final : public OnwardWalk {
       // The kernel has put a signal's frame there, and the rest is in its context.
       if (rule.form == RuleForm::root || rule.signal_frame) return true;
       if (rule.form == RuleForm::none || rule.form == RuleForm::general || rule.cfa_loaded) return false;
+      if (Machine::kReturnsByRegister && rule.return_slot == Rule::kUnchanged)
+        return false;  // it made a call
       const std::uint64_t base = at.sp;
       Outcome outcome = Outcome::onward;
       if (rule.form <= RuleForm::bx_frame) {
