@@ -127,13 +127,11 @@ int no_dynamic_info(unw_addr_space_t /*in*/, unw_word_t* /*address*/, void* /*ar
   return -UNW_ENOINFO;
 }
 
-/// libunwind 1.6 knows nothing of signed return addresses: it is given them without their signatures.
+/// libunwind 1.6 knows nothing of signed return addresses: it is given them without their signatures. (The
+/// kernel's return from a handler lies in no module.)
 std::uint64_t without_signature(std::uint64_t value) {
   const std::uint64_t address = value & machine::This::kAddressMask;
-  CodeModule module;
-  return machine::This::kSignsReturns && address != value && find_loaded_module(nullptr, address, module)
-             ? address
-             : value;
+  return machine::This::kSignsReturns && address != value && page_is_readable(address) ? address : value;
 }
 
 int access_memory(unw_addr_space_t /*in*/, unw_word_t address, unw_word_t* value, int write, void* argument) {
