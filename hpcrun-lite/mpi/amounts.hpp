@@ -20,35 +20,38 @@ std::uint64_t amount(MPI_Count count, MPI_Datatype datatype);
 
 /// The others in a collective, as this process sees them.
 struct Partners {
-  int destinations, sources;  ///< that it sends to, receives from; itself among them
-  int own;                    ///< the index of its own share
+  Places destinations, sources;  ///< that it sends to, receives from; itself among them
+  int own;                       ///< the index of its own share
   bool root;
 };
 
-// What a buffer holds for all of `processes`, and for one of them.
-inline std::uint64_t whole(const NoData& /*data*/, int /*processes*/, int /*own*/) {
+// What a buffer holds for all of `places`, and for one of them. At places without a partner nothing is read
+// or written.
+inline std::uint64_t whole(const NoData& /*data*/, Places /*places*/, int /*own*/) {
   return 0;
 }
-inline std::uint64_t whole(const Data& data, int /*processes*/, int /*own*/) {
+inline std::uint64_t whole(const Data& data, Places places, int /*own*/) {
+  if (places.nobody != 0 && places.partners() == 0) return 0;
   return amount(data.count, data.datatype);
 }
-inline std::uint64_t whole(const SameForEach& data, int processes, int /*own*/) {
-  return static_cast<std::uint64_t>(processes) * amount(data.count, data.datatype);
+inline std::uint64_t whole(const SameForEach& data, Places places, int /*own*/) {
+  return static_cast<std::uint64_t>(places.partners()) * amount(data.count, data.datatype);
 }
 template <typename Count>
-std::uint64_t whole(const DataPerRank<Count>& data, int processes, int /*own*/) {
+std::uint64_t whole(const DataPerRank<Count>& data, Places places, int /*own*/) {
   MPI_Count sum = 0;
-  for (int i = 0; i < processes; ++i) sum += data.counts[i];
+  for (int i = 0; i < places.count; ++i) sum += places.has(i) ? data.counts[i] : 0;
   return amount(sum, data.datatype);
 }
 template <typename Count>
-std::uint64_t whole(const TypedDataPerRank<Count>& data, int processes, int /*own*/) {
+std::uint64_t whole(const TypedDataPerRank<Count>& data, Places places, int /*own*/) {
   std::uint64_t sum = 0;
-  for (int i = 0; i < processes; ++i) sum += amount(data.counts[i], data.datatypes[i]);
+  for (int i = 0; i < places.count; ++i)
+    if (places.has(i)) sum += amount(data.counts[i], data.datatypes[i]);
   return sum;
 }
 template <typename Count>
-std::uint64_t whole(const OwnShare<Count>& data, int /*processes*/, int own) {
+std::uint64_t whole(const OwnShare<Count>& data, Places /*places*/, int own) {
   return amount(data.counts[own], data.datatype);
 }
 
@@ -95,12 +98,14 @@ std::uint64_t bytes_received(const Sent& sent, const Received& received, const P
 
 inline Partners partners_in(const Communicator& communicator, Flow flow, int root) {
   if (flow == Flow::neighbors)
-    return {
-        .destinations = communicator.destinations, .sources = communicator.sources, .own = 0, .root = false};
+    return {.destinations = {communicator.destinations, communicator.nobody},
+            .sources = {communicator.sources, communicator.nobody},
+            .own = 0,
+            .root = false};
   const bool inter = communicator.remote_size != 0;
   const int processes = inter ? communicator.remote_size : communicator.size;
-  return {.destinations = processes,
-          .sources = processes,
+  return {.destinations = {processes, 0},
+          .sources = {processes, 0},
           .own = communicator.rank,
           .root = root == (inter ? MPI_ROOT : communicator.rank)};
 }
@@ -112,7 +117,7 @@ Amounts amounts(Flow flow, int root, const Communicator& communicator, const Sen
   // A reduction that is scattered has a share for each process of the own group.
   constexpr bool kScatters = !std::is_same_v<Sent, Data> && !HasShares<Received>;
   if (kScatters && flow == Flow::all_to_all && !std::is_same_v<Sent, Received>)
-    partners.destinations = communicator.size;
+    partners.destinations = {communicator.size, 0};
   const bool rooted = flow == Flow::one_to_all || flow == Flow::all_to_one;
   const bool inter = communicator.remote_size != 0;
   if (communicator.context == kNoContext || (rooted && root == MPI_PROC_NULL)) return {};

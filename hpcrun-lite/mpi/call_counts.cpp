@@ -98,6 +98,7 @@ Communicator counted_communicator(MPI_Comm comm, Flow flow) {
     const TransferComm known = transfer_comm(comm);
     communicator.sources = known.sources;
     communicator.destinations = known.destinations;
+    communicator.nobody = known.nobody;
   }
   return communicator;
 }

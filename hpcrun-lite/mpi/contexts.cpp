@@ -143,12 +143,9 @@ Context define(MPI_Comm comm, Communicator communicator, Context parent, bool me
   definition.rank = communicator.rank;
   definition.parent = parent;
   Neighbors neighbors(comm);
-  definition.sources = neighbors.sources();
-  definition.source_count = neighbors.source_count();
-  definition.destinations = neighbors.destinations();
-  definition.destination_count = neighbors.destination_count();
   communicator.sources = static_cast<int>(neighbors.source_count());
   communicator.destinations = static_cast<int>(neighbors.destination_count());
+  communicator.nobody = neighbors.nobody();
   definition.sources = neighbors.sources();
   definition.source_count = neighbors.source_count();
   definition.destinations = neighbors.destinations();

@@ -2,6 +2,7 @@
 
 #include "measurement/trace_operation.hpp"
 #include "mpi/prototypes.hpp"
+#include "mpi/topology.hpp"
 
 #include <cstdint>
 
@@ -27,6 +28,7 @@ struct Communicator {
   int remote_size;  ///< 0: not an intercommunicator
   int rank;
   int sources, destinations;  ///< of the topology
+  Nobody nobody;              ///< at which of these there is nobody
 };
 inline constexpr Communicator kUnknownCommunicator{.context = kNoContext,
                                                    .made = 0,
@@ -35,7 +37,8 @@ inline constexpr Communicator kUnknownCommunicator{.context = kNoContext,
                                                    .remote_size = 0,
                                                    .rank = 0,
                                                    .sources = 0,
-                                                   .destinations = 0};
+                                                   .destinations = 0,
+                                                   .nobody = 0};
 
 /// After MPI_Init: defines MPI_COMM_WORLD and MPI_COMM_SELF.
 void define_world();

@@ -17,6 +17,13 @@ Neighbors::Neighbors(MPI_Comm comm) : counts_(count(comm)), ranks_(counts_.sourc
   }
 }
 
+Nobody Neighbors::nobody() {
+  Nobody nobody = 0;
+  for (std::size_t i = 0; i < source_count() && i < 64 && counts_.kind == MPI_CART; ++i)
+    if (ranks_[i] == measurement::trace::kNobody) nobody |= Nobody{1} << i;
+  return nobody;
+}
+
 namespace {
 
 constexpr std::size_t kFew = 8;  ///< dimensions

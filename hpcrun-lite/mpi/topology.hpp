@@ -3,9 +3,24 @@
 #include "mpi/prototypes.hpp"
 #include "mpi/room.hpp"
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 namespace culprit::mpi {
+
+/// Which places of a grid's neighbours have nobody, since the grid ends there: a bit for each, of the
+/// first 64.
+using Nobody = std::uint64_t;
+
+/// Places for partners in one direction of a collective.
+struct Places {
+  int count;
+  Nobody nobody;
+
+  [[nodiscard]] bool has(int place) const { return place >= 64 || ((nobody >> place) & 1) == 0; }
+  [[nodiscard]] int partners() const { return count - std::popcount(nobody); }
+};
 
 /// Whom this process receives from and sends to in the neighbourhood collectives of a communicator, in their
 /// order (MPI-3.1, 7.6): ranks of the communicator, kNobody where a grid ends. None where it has no
@@ -20,6 +35,8 @@ class Neighbors {
   [[nodiscard]] std::size_t destination_count() const {
     return ranks_.size() == 0 ? 0 : counts_.destinations;
   }
+  /// Of the sources, and of the destinations as well: those of a grid are the same.
+  Nobody nobody();
 
  private:
   struct Counts {

@@ -83,9 +83,10 @@ TransferComm measure(MPI_Comm comm) {
   if (communicators_are_full.load(std::memory_order_relaxed)) return known;
   known.members = members_of(comm);
   if (known.members == 0) return known;
-  const Neighbors neighbors(comm);
+  Neighbors neighbors(comm);
   known.sources = static_cast<int>(neighbors.source_count());
   known.destinations = static_cast<int>(neighbors.destination_count());
+  known.nobody = neighbors.nobody();
   return known;
 }
 

@@ -2,6 +2,7 @@
 
 #include "measurement/stamp_level.hpp"
 #include "mpi/call_facts.hpp"
+#include "mpi/topology.hpp"
 #include "runtime/api.hpp"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ struct TransferComm {
   std::uint32_t last;         ///< number of the last collective
   int size, rank;
   int sources, destinations;  ///< of the topology
+  Nobody nobody;              ///< at which of these there is nobody
 };
 
 /// Of a communicator that is valid. Any thread.

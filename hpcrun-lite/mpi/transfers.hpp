@@ -139,17 +139,17 @@ std::uint64_t each(const Amount& data) {
   }
 }
 template <typename Amount>
-std::uint64_t all(const Amount& data, int /*partners*/) {
+std::uint64_t all(const Amount& data, Places /*places*/) {
   return each(data);
 }
-inline std::uint64_t all(const SameForEach& data, int partners) {
-  return each(data) * static_cast<std::uint64_t>(partners);
+inline std::uint64_t all(const SameForEach& data, Places places) {
+  return each(data) * static_cast<std::uint64_t>(places.partners());
 }
 template <typename Count>
-std::uint64_t all(const DataPerRank<Count>& data, int partners) {
+std::uint64_t all(const DataPerRank<Count>& data, Places places) {
   if (in_place(data) || data.counts == nullptr) return 0;
   MPI_Count sum = 0;
-  for (int i = 0; i < partners; ++i) sum += data.counts[i];
+  for (int i = 0; i < places.count; ++i) sum += places.has(i) ? data.counts[i] : 0;
   return bytes_of(sum, data.datatype);
 }
 
@@ -172,12 +172,13 @@ CollectiveAmount of(const Facts& facts) {
     case Flow::all_to_all:
     case Flow::prefix: {
       constexpr bool whole = std::is_same_v<Sent, Data> && std::is_same_v<Received, Data>;
-      const int partners = whole ? 1 : processes(facts.comm);
-      return {.bytes = std::max(all(facts.sent, partners), all(facts.received, partners)), .uneven = !even};
+      const Places places{whole ? 1 : processes(facts.comm), 0};
+      return {.bytes = std::max(all(facts.sent, places), all(facts.received, places)), .uneven = !even};
     }
     case Flow::neighbors: {
       const TransferComm known = transfer_comm(facts.comm);
-      return {.bytes = std::max(all(facts.sent, known.destinations), all(facts.received, known.sources)),
+      return {.bytes = std::max(all(facts.sent, {known.destinations, known.nobody}),
+                                all(facts.received, {known.sources, known.nobody})),
               .uneven = true};
     }
     case Flow::barrier:
