@@ -1,9 +1,11 @@
 #include "commands/report.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "findings/serving_threads.hpp"
 #include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
 #include "views/difference.hpp"
 #include "views/start_up.hpp"
 
@@ -48,9 +50,13 @@ void write_with_thread_causes(std::ostream& out, const Screen& screen, const vie
 std::vector<List> thread_cause_lists(const database::Contents& experiment, const ThreadCauses& causes,
                                      const ListOptions& options) {
   std::vector<List> lists;
+  const auto time = [&](double seconds) { return keep(duration(seconds, options.unicode)); };
+  const std::string served = causes.served_s < kWorthReporting * causes.idle_s
+                                 ? ""
+                                 : " (" + time(causes.served_s) + " of it only waiting to be needed)";
   const auto add = [&](List list, double whole_s, const std::vector<ThreadCause>& found) {
     if (found.empty()) return;
-    list.introduction += keep(duration(whole_s, options.unicode)) + ':';
+    list.introduction += ':';
     list.whole_ns = to_ns(whole_s);
     const auto caused_ns = [](const ThreadCause& cause) { return to_ns(cause.caused_s); };
     add_rows(list, found, options, caused_ns, [&](const ThreadCause& cause) {
@@ -66,11 +72,13 @@ std::vector<List> thread_cause_lists(const database::Contents& experiment, const
   };
   add({.title = "THREADS IDLE WHILE OTHERS ARE IN",
        .amount = "caused",
-       .introduction = "Threads idle because others of their process work in this code (idleness-caused), "},
+       .introduction = "Threads idle because others of their process work in this code (idleness-caused), " +
+                       time(causes.idle_s) + served},
       causes.idle_s, causes.idleness);
   add({.title = "THREADS WAIT FOR LOCKS HELD IN",
        .amount = "caused",
-       .introduction = "Threads wait for locks that this code holds (lock-wait-caused), "},
+       .introduction =
+           "Threads wait for locks that this code holds (lock-wait-caused), " + time(causes.lock_waited_s)},
       causes.lock_waited_s, causes.locks);
   return lists;
 }
@@ -79,11 +87,19 @@ double idleness_of(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
   std::vector<ContextId> left_out;
   if (without_startup) left_out = views::mpi_start_up(experiment);
-  try {
-    return views::total_without(figures, views::find_column(experiment, "idleness"), left_out);
-  } catch (const views::UnknownMetric&) {
-    return 0;
+  const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
+  if (!idleness) return 0;
+  double sum = 0;
+  const std::vector<bool> serving = serving_roles(figures);
+  for (std::uint32_t role = 0; role < serving.size(); ++role) {
+    if (serving[role]) continue;
+    const auto idle_s = [&](ContextId context) {
+      return static_cast<double>(figures.context(role, *idleness, context, true).sum) / kNsPerSecond;
+    };
+    sum += idle_s(0);
+    for (const ContextId context : left_out) sum -= idle_s(context);
   }
+  return std::max(sum, 0.0);
 }
 
 List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed, double idle_s,
@@ -97,7 +113,9 @@ List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed
             .apart = true};
   const Waiters waiting(figures);
   const auto idle_ns = [](const Blamed& each) { return to_ns(each.idle_s); };
-  add_rows(list, blamed, options, idle_ns, [&](const Blamed& each) {
+  std::vector<Blamed> listed = blamed;
+  std::ranges::stable_partition(listed, [](const Blamed& each) { return !each.serves; });
+  add_rows(list, listed, options, idle_ns, [&](const Blamed& each) {
     const std::vector<std::uint32_t> waited = waiting.of(each);
     const std::string who = waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);
     return ListRow{
@@ -105,7 +123,8 @@ List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed
         .counted_ns = to_ns(each.counted_s),
         .name = scope_phrase(experiment, each.context, false, options.name_columns, options.unicode),
         .id = id_of(each.context),
-        .text = "waited: " + who + role_suffix(experiment, each.role),
+        .text = (each.serves ? "waited to be needed (in no share): " : "waited: ") + who +
+                role_suffix(experiment, each.role),
         .paths = {{.context = each.context, .locations = waited}}};
   });
   if (without_startup && !blamed.empty()) list.notes.emplace_back(kBlameSharesWithoutStartUp);

@@ -7,6 +7,8 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 
+#include <algorithm>
+
 namespace culprit::viewer {
 
 std::optional<double> share_of(const List& list, const ListRow& row) {
@@ -47,7 +49,8 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
   if (!list.introduction.empty()) out << wrap(list.introduction, screen.width) << '\n';
   const bool heads_rows = list.introduction.empty() || list.introduction.ends_with(':');
   if (!heads_rows && !list.rows.empty()) out << '\n';
-  const double largest = list.rows.empty() ? 0 : seconds_of(list.rows.front().ns);
+  double largest = 0;
+  for (const ListRow& row : list.rows) largest = std::max(largest, seconds_of(row.ns));
   const Scale scale = scale_for(largest, "s", screen.unicode);
   const std::size_t width = columns(scale.write(largest));
   std::size_t number = 0;

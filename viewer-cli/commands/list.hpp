@@ -36,6 +36,7 @@ struct ListOptions {
   double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
   IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
   std::size_t name_columns = kWholeName;  ///< of names of code
+  std::vector<bool> serving = {};  ///< roles that only serve others (serving_threads.hpp); none: none does
 };
 
 /// A call path below a row.
@@ -114,18 +115,21 @@ std::vector<std::pair<Key, RowGroup>> RowGroups<Key>::take() {
   return std::move(groups_);
 }
 
-/// Makes rows of as many of the items, of `ns_of` each, which are the largest first, as the options ask for.
+/// Makes rows of as many of the items, of `ns_of` each, as the options ask for. What counts is the largest
+/// first; what no share counts comes after it, likewise.
 template <class Items, class Amount, class MakeRow>
 void add_rows(List& list, const Items& items, const ListOptions& options, Amount ns_of, MakeRow make_row) {
   const double least = options.least_share * static_cast<double>(list.whole_ns);
   for (const auto& item : items) {
     const bool listed =
         list.rows.empty() || (list.rows.size() < options.most && static_cast<double>(ns_of(item)) >= least);
-    if (!listed) break;
-    list.rows.push_back(make_row(item));
+    if (listed) {
+      list.rows.push_back(make_row(item));
+    } else {
+      ++list.left_out;
+      list.largest_left_ns = std::max(list.largest_left_ns, ns_of(item));
+    }
   }
-  list.left_out = items.size() - list.rows.size();
-  if (list.left_out > 0) list.largest_left_ns = ns_of(items[list.rows.size()]);
 }
 
 /// The same of groups.
@@ -174,8 +178,9 @@ void require_trace(const database::Contents& experiment, const std::string& comm
 
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 
-/// All waiting that the database lists: parts of waits and completions left out.
-std::uint64_t waiting_ns(const database::Contents& experiment);
+/// All waiting that the database lists: parts of waits and completions left out, and that of threads whose
+/// roles are `serving`, by role.
+std::uint64_t waiting_ns(const database::Contents& experiment, const std::vector<bool>& serving = {});
 
 /// What one thread waited at one call path, by one pattern: a row of `waits --by-rank`.
 struct ThreadWait {

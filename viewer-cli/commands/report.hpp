@@ -47,7 +47,8 @@ List suspects_list(const views::Figures& figures, const ListOptions& options);
 void write_suspects(std::ostream& out, const Screen& screen, const views::Figures& figures);
 Table suspects_table(const views::Figures& figures);
 
-/// Idleness over all roles, seconds; `without_startup`: outside MPI_Init and MPI_Finalize.
+/// Idleness over all roles but those that only serve others, seconds; `without_startup`: outside MPI_Init and
+/// MPI_Finalize.
 double idleness_of(const views::Figures& figures, bool without_startup = false);
 
 }  // namespace culprit::viewer

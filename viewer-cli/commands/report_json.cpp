@@ -71,6 +71,7 @@ Json thread_causes_json(const views::Figures& figures) {
     return array;
   };
   return {{"idle_s", causes.idle_s},
+          {"served_s", causes.served_s},
           {"caused_s", causes.caused_s},
           {"unborne_s", causes.unborne_s},
           {"lock_waited_s", causes.lock_waited_s},
@@ -188,6 +189,7 @@ Json report_json(const views::Figures& figures, const std::string& database, boo
                      {"idle_share", role.total_s > 0 ? role.idle_s / role.total_s : 0},
                      {"idle_s", role.idle_s},
                      {"total_s", role.total_s},
+                     {"serves", role.serves},
                      {"where", where_json(experiment, role.where, role.idle_s)}});
   }
   return {{"verdict", verdict_json(verdict)},

@@ -7,6 +7,7 @@
 #include "commands/report_text.hpp"
 #include "commands/variation.hpp"
 #include "commands/what_if.hpp"
+#include "findings/serving_threads.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"
 
@@ -113,7 +114,11 @@ void run_listing(std::ostream& out, const Screen& screen, const views::Source& s
   const auto text = [&] {
     ListOptions options{.by_rank = invocation.by_rank, .unicode = screen.unicode};
     if (options.by_rank) options.least_share = 0;  // of many ranks, none may have much
-    if (listing.of_waiting) options.waiting = divide_idleness(views::Figures(source));
+    if (listing.of_waiting) {
+      const views::Figures figures(source);
+      options.waiting = divide_idleness(figures);
+      options.serving = serving_roles(figures);
+    }
     write_list(out, screen, experiment, listing.list(experiment, options));
   };
   const auto json = [&] {

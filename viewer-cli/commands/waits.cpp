@@ -20,8 +20,10 @@ using database::kNone;
 using database::Wait;
 using database::WaitPattern;
 
-/// What is one row; `location` is kNone where threads fall together.
+/// What is one row; `location` is kNone where threads fall together. Those of threads that only serve others
+/// come last.
 struct WaitKey {
+  bool serves = false;
   WaitPattern pattern = WaitPattern::late_sender;
   bool exact = false;
   std::uint32_t path = 0, location = kNone;
@@ -30,6 +32,10 @@ struct WaitKey {
 
 std::string amount(std::uint64_t ns, bool unicode) {
   return keep(duration(seconds_of(ns), unicode));
+}
+
+bool serves(const database::Contents& experiment, const std::vector<bool>& serving, const Wait& wait) {
+  return !serving.empty() && serving[experiment.locations[wait.location].role];
 }
 
 /// Where there are none to list.
@@ -43,21 +49,23 @@ std::string no_listed_waits_phrase(const database::Contents& experiment) {
 }
 
 /// Without a trace: how much waiting of MPI's is of kinds that the list beside it does not have.
-std::string unlisted_waits_phrase(const database::Contents& experiment, bool unicode) {
+std::string unlisted_waits_phrase(const database::Contents& experiment, const ListOptions& options) {
   constexpr double kNotable = 0.05;  // of all waiting
   if (experiment.waits().empty() || experiment.trace().traced > 0 || !are_ranks_comparable(experiment))
     return {};
-  const double all_s = total_seconds(experiment, "idleness");
-  const double others_s = all_s - seconds_of(waiting_ns(experiment));
+  const double report_s = options.waiting.sum();
+  const double all_s = report_s > 0 ? report_s : total_seconds(experiment, "idleness");
+  const double others_s = all_s - seconds_of(waiting_ns(experiment, options.serving));
   if (others_s < kNotable * all_s || others_s <= 0) return {};
-  return "The run waits " + keep(duration(all_s, unicode)) +
+  return "The run waits " + keep(duration(all_s, options.unicode)) +
          " in all: waits for messages and in collectives, such as barriers, are in the views, as waiting; "
          "measured with hpcrun-lite --trace they are listed here.";
 }
 
 /// What the approximation could not place, what samples say otherwise, and what clocks made doubtful.
-std::vector<std::string> remainder(const database::Contents& experiment, bool unicode) {
+std::vector<std::string> remainder(const database::Contents& experiment, const ListOptions& options) {
   const database::Quality& quality = experiment.quality;
+  const bool unicode = options.unicode;
   constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
   std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
@@ -67,7 +75,7 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   if (quality.excess_wait_ns >= kSeen)
     notes.push_back(amount(quality.excess_wait_ns, unicode) +
                     " of estimated waits is left out: samples do not confirm it.");
-  if (std::string others = unlisted_waits_phrase(experiment, unicode); !others.empty())
+  if (std::string others = unlisted_waits_phrase(experiment, options); !others.empty())
     notes.push_back(std::move(others));
   if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
     notes.push_back(std::move(polling));
@@ -76,23 +84,29 @@ std::vector<std::string> remainder(const database::Contents& experiment, bool un
   return notes;
 }
 
-ListedWaits listed_waits(const database::Contents& experiment) {
+ListedWaits listed_waits(const database::Contents& experiment, const std::vector<bool>& serving) {
   ListedWaits listed;
   for (const Wait& wait : experiment.waits()) {
     if (!metrics::is_whole_wait(wait.pattern)) continue;
     const bool init = wait.pattern == metrics::WaitPattern::wait_at_init;
     const bool threads = metrics::is_of_threads(wait.pattern);
-    (init ? listed.init_s : threads ? listed.threads_s : listed.ranks_s) += seconds_of(wait.ns);
+    double& sum = serves(experiment, serving, wait) ? listed.serving_s
+                  : init                            ? listed.init_s
+                  : threads                         ? listed.threads_s
+                                                    : listed.ranks_s;
+    sum += seconds_of(wait.ns);
   }
   return listed;
 }
 
 /// How much there is in all, and how much of it is indirect.
-std::string introduction(const database::Contents& experiment, std::uint64_t whole_ns, bool unicode) {
+std::string introduction(const database::Contents& experiment, std::uint64_t whole_ns,
+                         const ListOptions& options) {
+  const bool unicode = options.unicode;
   const std::string text = "Who waited where, and for whom: " + amount(whole_ns, unicode) + " in all";
   std::uint64_t direct = 0, known = 0;
   for (const Wait& wait : experiment.waits()) {
-    if (!wait.direct_ns) continue;
+    if (!wait.direct_ns || serves(experiment, options.serving, wait)) continue;
     direct += *wait.direct_ns;
     known += wait.ns;
   }
@@ -128,6 +142,7 @@ std::string text_of_row(const database::Contents& experiment, const WaitKey& key
     text += (lock ? ", for a lock of " : ", for ") + whom_phrase(experiment, group.whom, options.unicode);
   }
   if (metrics::is_completion(key.pattern)) return text + "; not in the total: it waits for no rank";
+  if (key.serves) text += "; waiting to be needed, not in the total";
   constexpr double kWorthSaying = 0.005;
   const double indirect = static_cast<double>(group.part_ns) / static_cast<double>(group.ns);
   if (group.ns > 0 && indirect >= kWorthSaying) text += "; " + keep(round_percent(indirect) + " indirect");
@@ -167,9 +182,10 @@ class CriticalSections {
 
 }  // namespace
 
-std::uint64_t waiting_ns(const database::Contents& experiment) {
+std::uint64_t waiting_ns(const database::Contents& experiment, const std::vector<bool>& serving) {
   std::uint64_t sum = 0;
-  for (const Wait& wait : experiment.waits()) sum += metrics::is_whole_wait(wait.pattern) ? wait.ns : 0;
+  for (const Wait& wait : experiment.waits())
+    if (metrics::is_whole_wait(wait.pattern) && !serves(experiment, serving, wait)) sum += wait.ns;
   return sum;
 }
 
@@ -184,7 +200,7 @@ std::optional<ThreadWait> longest_wait(const database::Contents& experiment, boo
     if (!wait.exact || !metrics::is_whole_wait(wait.pattern) ||
         views::is_within(experiment, left_out, wait.context))
       continue;
-    const WaitKey key{wait.pattern, true, paths.number(wait.context), wait.location};
+    const WaitKey key{false, wait.pattern, true, paths.number(wait.context), wait.location};
     RowGroup& group = groups[key];
     if (group.ns == 0) group.context = wait.context;
     group.ns += wait.ns;
@@ -235,22 +251,25 @@ Table waits_table(const database::Contents& experiment) {
 
 List waits_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "waits", .title = "WAITS", .amount = "waited"};
-  list.notes = remainder(experiment, options.unicode);
+  list.notes = remainder(experiment, options);
   if (experiment.waits().empty()) {
     list.introduction = no_listed_waits_phrase(experiment);
     return list;
   }
-  list.whole_ns = waiting_ns(experiment);
-  list.introduction = introduction(experiment, list.whole_ns, options.unicode);
-  const std::string report =
-      waiting_of_report_phrase(options.waiting, listed_waits(experiment), options.unicode);
+  list.whole_ns = waiting_ns(experiment, options.serving);
+  list.introduction = introduction(experiment, list.whole_ns, options);
+  const ListedWaits listed = listed_waits(experiment, options.serving);
+  const std::string report = waiting_of_report_phrase(options.waiting, listed, options.unicode);
   if (!report.empty()) list.introduction += ' ' + report;
+  if (listed.serving_s > 0)
+    list.introduction += " Threads that only wait to be needed wait another " +
+                         keep(duration(listed.serving_s, options.unicode)) + ", listed last.";
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   CriticalSections sections;
   for (const Wait& wait : experiment.waits()) {
-    const WaitKey key{wait.pattern, wait.exact, paths.number(wait.context),
-                      options.by_rank ? wait.location : kNone};
+    const WaitKey key{serves(experiment, options.serving, wait), wait.pattern, wait.exact,
+                      paths.number(wait.context), options.by_rank ? wait.location : kNone};
     RowGroup& group = groups[key];
     if (group.ns == 0) group.context = wait.context;
     group.ns += wait.ns;
@@ -261,9 +280,11 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
       sections.add(key, paths.number(wait.cause_context), wait);
   }
-  add_rows(list, groups.take(), options, [&](const WaitKey& key, const RowGroup& group) {
+  auto rows = groups.take();
+  std::ranges::stable_partition(rows, [](const auto& each) { return !each.first.serves; });
+  add_rows(list, rows, options, [&](const WaitKey& key, const RowGroup& group) {
     ListRow row{.ns = group.ns,
-                .counted_ns = metrics::is_completion(key.pattern) ? 0 : group.ns,
+                .counted_ns = key.serves || metrics::is_completion(key.pattern) ? 0 : group.ns,
                 .name = name_of_row(key),
                 .text = text_of_row(experiment, key, group, options),
                 .topic = std::string(metrics::name_of(key.pattern)),

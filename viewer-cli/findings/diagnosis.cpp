@@ -370,6 +370,11 @@ std::vector<Blamed> find_blamed(const views::Figures& figures, bool without_star
     for (const database::BlameRow& row : blame[role])
       result.push_back({row.context, role, seconds(row.sum), seconds(row.sum)});
   }
+  const std::vector<bool> serving = serving_roles(figures);
+  for (Blamed& each : result) {
+    each.serves = serving[each.role];
+    if (each.serves) each.counted_s = 0;
+  }
   const std::optional<std::uint32_t> idleness = metric_named(experiment, "idleness");
   if (without_startup && idleness) {
     for (const ContextId start_up : views::mpi_start_up(experiment)) {
@@ -575,7 +580,7 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   diagnosis.elapsed_s = elapsed(figures, *time, left_out);
   add_work(figures, *time, diagnosis);
   diagnosis.blamed = find_blamed(figures, without_startup);
-  std::erase_if(diagnosis.blamed, [&](const Blamed& each) { return diagnosis.roles[each.role].serves; });
+  std::erase_if(diagnosis.blamed, [](const Blamed& each) { return each.serves; });
   return diagnosis;
 }
 

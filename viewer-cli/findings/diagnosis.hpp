@@ -53,6 +53,7 @@ struct Blamed {
   std::uint32_t role = 0;
   double idle_s = 0;
   double counted_s = 0;  ///< of that, what shares count: without start-up, where that is left out
+  bool serves = false;   ///< waited by threads that only serve others: no share counts it
 
   /// False: nearly all of it is left out, and not worth a paragraph.
   [[nodiscard]] bool counts() const { return 2 * counted_s >= idle_s; }

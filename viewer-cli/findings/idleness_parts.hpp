@@ -40,6 +40,7 @@ std::string idleness_parts_phrase(const IdlenessParts& parts);
 struct ListedWaits {
   double ranks_s = 0, threads_s = 0;  ///< for other ranks; for other threads of the process
   double init_s = 0;                  ///< for ranks that came later to MPI_Init; not in `ranks_s`
+  double serving_s = 0;               ///< of threads that only serve others; in none of the others
 };
 
 /// How a list's total relates to the report's waiting: `The report counts 18.0 s of waiting: 16.1 s for late

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace culprit::viewer {
 namespace {
@@ -53,6 +54,12 @@ bool only_serves(const views::Figures& figures, std::uint32_t role) {
   }
   if (in_teams > (1 - kMostly) * idle) return false;
   return 2 * in_mpi >= idle || idle >= kNearlyAlways * lived || is_alone(experiment, role);
+}
+
+std::vector<bool> serving_roles(const views::Figures& figures) {
+  std::vector<bool> serving(figures.experiment().roles.size());
+  for (std::uint32_t role = 0; role < serving.size(); ++role) serving[role] = only_serves(figures, role);
+  return serving;
 }
 
 }  // namespace culprit::viewer

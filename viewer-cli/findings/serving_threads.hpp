@@ -3,6 +3,7 @@
 #include "views/figures.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -11,5 +12,7 @@ namespace culprit::viewer {
 /// there to work. What they wait makes nothing slower. Cost: of roles that wait nearly all the time, their
 /// contexts.
 bool only_serves(const views::Figures& figures, std::uint32_t role);
+/// The same of each role.
+std::vector<bool> serving_roles(const views::Figures& figures);
 
 }  // namespace culprit::viewer

@@ -492,20 +492,21 @@ std::string who_idles(const views::Figures& figures) {
   return text + " and the " + who(roles[1]) + ' ' + share_phrase(roles[1], lone(roles[1]));
 }
 
-}  // namespace
-
-bool is_parallel_body(const database::Contents& experiment, ContextId context) {
-  const database::Context& scope = experiment.contexts[context];
-  if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) return false;
-  return label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos;
-}
-
+/// What threads idled that only serve others.
 double served_s(const views::Figures& figures) {
   const std::optional<std::uint32_t> idled = views::metric_named(figures.experiment(), "idleness-counted");
   double sum = 0;
   for (std::uint32_t role = 0; idled && role < figures.experiment().roles.size(); ++role)
     if (only_serves(figures, role)) sum += static_cast<double>(figures.context(role, *idled, 0, true).sum);
   return sum / kNsPerSecond;
+}
+
+}  // namespace
+
+bool is_parallel_body(const database::Contents& experiment, ContextId context) {
+  const database::Context& scope = experiment.contexts[context];
+  if (scope.kind != ContextKind::procedure && scope.kind != ContextKind::inlined) return false;
+  return label(views::frame_of(experiment, scope)).find("[OpenMP region") != std::string::npos;
 }
 
 ThreadCauses find_thread_causes(const views::Figures& figures) {
@@ -516,6 +517,7 @@ ThreadCauses find_thread_causes(const views::Figures& figures) {
   causes.lock_unborne_s = sum_of(figures, "lock-wait-unborne");
   // Threads of a killed process that slept did not come to say how long; others noted what they caused.
   causes.idle_s = std::max(sum_of(figures, "idleness-counted"), causes.caused_s + causes.unborne_s);
+  causes.served_s = served_s(figures);
   causes.lock_waited_s =
       std::max(sum_of(figures, "lock-wait-counted"), causes.lock_caused_s + causes.lock_unborne_s);
   const database::Contents& experiment = figures.experiment();
@@ -545,7 +547,7 @@ std::vector<std::string> thread_cause_phrases(const views::Figures& figures, dou
     named.resize(std::min(kNamed, static_cast<std::size_t>(little - named.begin())));
     return named;
   };
-  const double idle_s = causes.idle_s - served_s(figures);
+  const double idle_s = causes.idle_s - causes.served_s;
   if (idle_s >= kWorthReporting * total_s && !causes.idleness.empty()) {
     if (const std::string who = who_idles(figures); !who.empty()) {
       const std::vector<NamedCause> named = most_of(causes.idleness, causes.idle_s);

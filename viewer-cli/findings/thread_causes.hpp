@@ -27,6 +27,7 @@ struct ThreadCause {
 /// Who idles because of whom within processes (docs/algorithms.md 12).
 struct ThreadCauses {
   double idle_s = 0;     ///< counted, of all threads; of killed processes at least the sum of both below
+  double served_s = 0;   ///< of that, what threads idled that only serve others (serving_threads.hpp)
   double caused_s = 0;   ///< of that, what other threads caused
   double unborne_s = 0;  ///< and what none did
   double lock_waited_s = 0, lock_caused_s = 0, lock_unborne_s = 0;
@@ -36,9 +37,6 @@ struct ThreadCauses {
 
 /// Whether the context is the body of a parallel region or of a task of OpenMP.
 bool is_parallel_body(const database::Contents& experiment, database::ContextId context);
-
-/// What threads idled that only serve others, in seconds: it is in the figures below, as the metric has it.
-double served_s(const views::Figures& figures);
 
 /// Of `figures` over all threads. Nothing where no process had several threads.
 ThreadCauses find_thread_causes(const views::Figures& figures);

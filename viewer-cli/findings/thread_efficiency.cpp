@@ -46,9 +46,7 @@ class Sums {
       for (std::size_t i = 0; i < active.size(); ++i) active[i] += more[i];
     }
     const std::uint32_t main = views::main_role(experiment_);
-    std::vector<bool> serves;
-    for (std::uint32_t role = 0; role < experiment_.roles.size(); ++role)
-      serves.push_back(only_serves(figures_, role));
+    const std::vector<bool> serves = serving_roles(figures_);
     double sum = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint32_t role = experiment_.locations[i].role;
@@ -157,7 +155,7 @@ ThreadEfficiency thread_efficiency_of(const views::Figures& figures, double para
   ThreadEfficiency result;
   std::uint64_t workers = 0;
   const double outside = sums.time_outside(result.threads, workers);
-  const double idle = std::max(causes.idle_s - served_s(figures), 0.0);
+  const double idle = std::max(causes.idle_s - causes.served_s, 0.0);
   const double in_mpi = std::min(sums.idle_in_mpi(), idle);
   result.all_s = outside - in_mpi;
   if (workers == 0 || result.all_s <= 0) return {};

@@ -5,6 +5,7 @@
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
 #include "findings/phrases.hpp"
+#include "findings/serving_threads.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -166,6 +167,7 @@ Json lists_data(const views::Figures& figures, const PageTree& calls) {
   ListOptions options;
   options.most = kRowsListed;
   options.waiting = divide_idleness(figures);
+  options.serving = serving_roles(figures);
   Json json = {{"waits", list_json(experiment, calls, waits_list(experiment, options))}};
   if (experiment.trace().traced == 0) return json;
   json["causes"] = list_json(experiment, calls, causes_list(experiment, options));

@@ -3,6 +3,7 @@
 #include "commands/list.hpp"
 #include "commands/report_text.hpp"
 #include "findings/mpi_calls.hpp"
+#include "findings/serving_threads.hpp"
 
 #include <csignal>
 #include <exception>
@@ -66,7 +67,8 @@ void FindingsTask::form(const views::Source& source) {
                               .counts = false,
                               .most = kMostRows,
                               .least_share = 0,
-                              .waiting = findings_.waiting};
+                              .waiting = findings_.waiting,
+                              .serving = serving_roles(figures)};
     findings_.waits = lists_of(waits_list, source.experiment(), options);
     findings_.causes = lists_of(causes_list, source.experiment(), options);
     findings_.hotspots = lists_of(hotspots_list, source.experiment(), options);

@@ -23,7 +23,10 @@
 namespace culprit::viewer::testing {
 namespace {
 
+using database::ContextId;
+using database::ContextKind;
 using database::WaitPattern;
+using views::testing::SampleExperiment;
 using views::testing::SolverSample;
 using views::testing::WorkersSample;
 
@@ -74,6 +77,56 @@ in the MPI library and 36 s for late ranks (listed here).
     held until main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 --by-rank lists single ranks
 )");
+}
+
+TEST_CASE("waits, blame: what threads wait that only serve others is in no sum, and listed last") {
+  SampleExperiment sample({"REALTIME", "idleness", "idleness-counted", "idleness-caused"});
+  const std::uint32_t mains = sample.add_role("main"), loggers = sample.add_role("logger");
+  sample.add_location(0, 0, mains);
+  sample.add_location(0, 1, loggers);
+  const auto wait_in = [&](const char* procedure) {
+    const ContextId own = sample.add(0, {ContextKind::procedure, procedure, "a.c", 3});
+    return sample.add(own, {ContextKind::procedure, "pthread_cond_wait", "", 0, "libc.so",
+                            database::kFrontier | database::kInWait});
+  };
+  const ContextId in_main = wait_in("main");
+  const ContextId at_main = sample.add(in_main, {ContextKind::statement, "", "", 0, "libc.so"});
+  const ContextId in_log = wait_in("log_lines");
+  const ContextId at_log = sample.add(in_log, {ContextKind::statement, "", "", 0, "libc.so"});
+  const ContextId work = sample.add(0, {ContextKind::statement, "", "a.c", 9});
+  sample.set(work, 0, 0, 6 * kSecond);
+  sample.set(work, 3, 0, 14 * kSecond);
+  for (const std::uint32_t metric : {0U, 1U, 2U}) {
+    sample.set(at_main, metric, 0, 4 * kSecond);
+    sample.set(at_log, metric, 1, 10 * kSecond);
+  }
+  sample.finish();
+  database::Experiment& e = sample.build();
+  e.blame[mains] = {{in_main, 4 * kSecond, 0, 0}};
+  e.blame[loggers] = {{in_log, 10 * kSecond, 0, 0}};
+  e.waits = {
+      {WaitPattern::condition_wait, 1, in_log, database::kNone, database::kNone, false, 10 * kSecond, 1},
+      {WaitPattern::condition_wait, 0, in_main, database::kNone, database::kNone, false, 4 * kSecond, 1}};
+  const std::string waits = flowing(run(sample, {"waits"}));
+  INFO(waits);
+  CHECK(waits.find(
+            "4.00 s in all. That is all the waiting that the report counts. Threads that only wait to be "
+            "needed wait another 10.0 s, listed last.") != std::string::npos);
+  CHECK(waits.find("4.00 s   100 %  condition-wait") < waits.find("10.00 s"));
+  CHECK(waits.find("waiting to be needed, not in the total") != std::string::npos);
+  const std::string blame = flowing(run(sample, {"blame"}));
+  INFO(blame);
+  CHECK(blame.find("4.00 s   100 %") < blame.find("waited to be needed (in no share): rank 0 thread 1"));
+  CHECK(blame.find("waited to be needed") != std::string::npos);
+  CHECK(blame.find("(idleness-caused), 14.0 s (10.0 s of it only waiting to be needed):") !=
+        std::string::npos);
+  const auto rows = nlohmann::json::parse(run(sample, {"blame", "--format", "json"}));
+  CHECK(rows[0]["idleness_s"] == 10);
+  CHECK(rows[0]["share"] == 0);
+  CHECK(rows[1]["share"] == 1);
+  const auto roles = nlohmann::json::parse(run(sample, {"report", "--format", "json"}))["roles"];
+  CHECK(roles[0]["serves"] == false);
+  CHECK(roles[1]["serves"] == true);
 }
 
 TEST_CASE("waits: how much is indirect is said of what time lines tell, not of approximations") {
