@@ -172,12 +172,13 @@ List suspects_list(const views::Figures& figures, const ListOptions& options) {
         .ns = suspect.explains_ns,
         .name = name,
         .id = name.ends_with('[' + id + ']') ? "" : id,
-        .text =
-            keep(more_work_phrase(facts)) + ' ' + threads_phrase(experiment, suspect.locations) +
-            role_suffix(experiment, suspect.role) + ": " + time(suspect.excess_ns) +
-            " above the mean, explains " + at_most + time(suspect.explains_ns) + " of the waiting inside " +
-            scope_phrase(experiment, suspect.balanced, true, options.name_columns, options.unicode) + ". " +
-            mending_phrase(facts, options.unicode) + (doubt.empty() ? "" : " This is " + doubt + '.'),
+        .text = keep(more_work_phrase(facts)) + ' ' + threads_phrase(experiment, suspect.locations) +
+                role_suffix(experiment, suspect.role) + ": " + time(suspect.excess_ns) +
+                " above the mean, explains " + at_most + time(suspect.explains_ns) +
+                " of the waiting inside " +
+                scope_phrase(experiment, suspect.balanced, true, options.name_columns, options.unicode) +
+                ". " + mending_phrase(experiment, facts, options.unicode) +
+                (doubt.empty() ? "" : " This is " + doubt + '.'),
         .paths = {{.context = suspect.suspect, .locations = suspect.locations}}};
   });
   return list;

@@ -11,6 +11,7 @@
 #include "views/frame.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -178,27 +179,31 @@ void BlameParagraphs::suspect_lines(const std::vector<Listed>& here) {
 }
 
 /// Run time that mending the suspects saves, as shares of it (docs/algorithms.md 5.5, or 18 where the time
-/// lines were replayed).
+/// lines were replayed); of those whose mending may save some.
 void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blamed) {
   const std::uint32_t role = blamed.role;
   const double run_s = of_.diagnosis.elapsed_s;
-  if (run_s <= 0) return;
+  std::vector<Listed> mended;
+  std::ranges::copy_if(here, std::back_inserter(mended),
+                       [&](const Listed& each) { return may_save(experiment_, each.facts); });
+  if (run_s <= 0 || mended.empty()) return;
   double balanced = 0;
-  for (const Listed& each : here) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
-  const double removed = seconds_of(here.front().facts.suspect->save_removed_ns);
-  const bool several = here.size() > 1;
-  const database::Suspect& first = *here.front().facts.suspect;
-  const std::optional<ReplayedSaving> replayed = replayed_saving(here, role);
+  for (const Listed& each : mended) balanced += seconds_of(each.facts.suspect->save_balanced_ns);
+  const double removed = seconds_of(mended.front().facts.suspect->save_removed_ns);
+  const bool several = mended.size() > 1;
+  const database::Suspect& first = *mended.front().facts.suspect;
+  const std::string which = which_of(mended, here.size());
+  const std::optional<ReplayedSaving> replayed = replayed_saving(mended, role);
   const double replayed_s = replayed ? replayed->seconds() : 0;
   if (std::max({balanced, removed, replayed_s}) < kNothing * run_s) {
-    out_.say("Mending " + std::string(several ? "them" : "it") + " would save under 1 % of the run time.", 2);
+    const std::string what = which == "they" ? "them" : which;
+    out_.say("Mending " + what + " would save under 1 % of the run time.", 2);
     return;
   }
   const double by_sums = balanced / run_s;
   if (waits_for_locks(experiment_, blamed)) return out_.say(lock_saving_sentence(balanced, run_s), 2);
   const double share = replayed ? replayed_s / run_s : by_sums;
-  std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + (several ? "they" : "it") +
-                     " would save " +
+  std::string text = "Balanced over the " + std::string(counted_by(role)) + ", " + which + " would save " +
                      saving_phrase(experiment_, by_sums * run_s, replayed, run_s, out_.unicode());
   if (is_only_limit(by_sums * run_s, replayed)) return out_.say(text + '.', 2);
   if (removed / run_s > share) {
@@ -207,6 +212,15 @@ void BlameParagraphs::worth(const std::vector<Listed>& here, const Blamed& blame
             keep(round_percent(removed / run_s));
   }
   out_.say(text + '.', 2);
+}
+
+/// `they`, `it`; of some of those that are listed, their names.
+std::string BlameParagraphs::which_of(const std::vector<Listed>& some, std::size_t listed) const {
+  if (some.size() == listed) return listed > 1 ? "they" : "it";
+  std::vector<std::string> names;
+  names.reserve(some.size());
+  for (const Listed& each : some) names.push_back(name_of(experiment_, names_, *each.facts.suspect));
+  return enumerate(names);
 }
 
 /// Where the time lines were replayed; remembers that they are asked for.

@@ -53,6 +53,7 @@ class BlameParagraphs {
   [[nodiscard]] std::string explained(const Listed& listed) const;
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, const Blamed& blamed);
+  [[nodiscard]] std::string which_of(const std::vector<Listed>& some, std::size_t listed) const;
   std::optional<ReplayedSaving> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);
   void cpu(const SuspectFacts& facts, bool several);
   [[nodiscard]] bool is_of_ranks(std::uint32_t role) const;

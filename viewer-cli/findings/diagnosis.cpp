@@ -503,6 +503,13 @@ bool lacks_cpu(const SuspectFacts& facts) {
   return facts.excess_cpu_share && usual >= kSome && *facts.excess_cpu_share < kHalf * usual;
 }
 
+bool may_save(const database::Contents& experiment, const SuspectFacts& facts) {
+  constexpr double kHardlyRuns = 0.1;
+  if (lacks_cpu(facts)) return false;
+  return experiment.run.ranks > 0 ||
+         (!reads_or_writes(facts) && facts.excess_cpu_share.value_or(1) >= kHardlyRuns);
+}
+
 database::Confidence confidence_of(const SuspectFacts& facts) {
   return lacks_cpu(facts) ? database::Confidence::hint : facts.suspect->confidence;
 }

@@ -345,10 +345,13 @@ std::string usual_cpu_phrase(const SuspectFacts& facts) {
                                : "";
 }
 
-std::string mending_phrase(const SuspectFacts& facts, bool unicode) {
+std::string mending_phrase(const database::Contents& experiment, const SuspectFacts& facts, bool unicode) {
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
-  std::string text = "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
-                     " shorter; without the extra time, up to " + time(facts.suspect->save_removed_ns) + '.';
+  std::string text = !may_save(experiment, facts)
+                         ? "Balanced, the run need not be shorter."
+                         : "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
+                               " shorter; without the extra time, up to " +
+                               time(facts.suspect->save_removed_ns) + '.';
   if (reads_or_writes(facts))
     text += ' ' + keep(round_percent(*facts.excess_io_share)) + " of the extra time is input and output.";
   if (!facts.excess_cpu_share) return text;

@@ -75,7 +75,7 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
 std::string usual_cpu_phrase(const SuspectFacts& facts);
 
 /// What mending a suspect is worth, and how much of its excess is CPU time.
-std::string mending_phrase(const SuspectFacts& facts, bool unicode);
+std::string mending_phrase(const database::Contents& experiment, const SuspectFacts& facts, bool unicode);
 
 /// Of each gap between waiting calls that varies from one iteration to the next: how much, what waiting that
 /// explains, together no more than `most_s`, and that time lines would show who made whom wait; nothing where

@@ -120,7 +120,7 @@ class StartPage {
   }
 
   void suspects(const views::Figures& all, const Blamed& blamed) {
-    SuspectGroup listed;
+    SuspectGroup listed, mended;
     double known = 0;
     for (const Charged& charged : suspects_below(experiment_, blamed)) {
       const database::Suspect& suspect = *charged.suspect;
@@ -133,6 +133,7 @@ class StartPage {
       listed_.insert(&suspect);
       listed.push_back(&suspect);
       const SuspectFacts facts = examine(all, suspect);
+      if (may_save(experiment_, facts)) mended.push_back(&suspect);
       const std::string who = more_work_phrase(facts) + ' ' + threads_phrase(experiment_, suspect.locations);
       const std::string name = "suspect " + name_of(experiment_, names_, suspect);
       const std::string worth = "explains " + time(charged.explains_s);
@@ -152,7 +153,7 @@ class StartPage {
     } else if (listed.empty()) {
       say_why_none(all, blamed);
     }
-    if (!listed.empty()) worth(listed, blamed);
+    if (!mended.empty()) worth(mended, listed.size(), blamed);
   }
 
   /// As the report has it.
@@ -176,19 +177,22 @@ class StartPage {
   }
 
   /// As the report has it.
-  void worth(const SuspectGroup& listed, const Blamed& blamed) {
+  void worth(const SuspectGroup& mended, std::size_t listed, const Blamed& blamed) {
     const double run_s = diagnosis_.elapsed_s;
     double by_sums = 0;
-    for (const database::Suspect* const each : listed) by_sums += seconds_of(each->save_balanced_ns);
+    for (const database::Suspect* const each : mended) by_sums += seconds_of(each->save_balanced_ns);
     std::optional<ReplayedSaving> replayed;
-    if (const auto found = findings_.replayed.find(listed); found != findings_.replayed.end())
+    if (const auto found = findings_.replayed.find(mended); found != findings_.replayed.end())
       replayed = found->second;
     if (run_s <= 0 || std::max(by_sums, replayed ? replayed->seconds() : 0) <= 0) return;
     if (waits_for_locks(experiment_, blamed)) {
       page_.say(lock_saving_sentence(by_sums, run_s), width_, 4, Tone::dim);
       return;
     }
-    page_.say(std::string("Balanced, ") + (listed.size() > 1 ? "they" : "it") + " would save " +
+    std::vector<std::string> names;
+    for (const database::Suspect* const each : mended) names.push_back(name_of(experiment_, names_, *each));
+    const std::string which = mended.size() < listed ? enumerate(names) : listed > 1 ? "they" : "it";
+    page_.say("Balanced, " + which + " would save " +
                   saving_phrase(experiment_, by_sums, replayed, run_s, workspace_.unicode()) + '.',
               width_, 4, Tone::dim);
   }

@@ -245,12 +245,32 @@ TEST_CASE("Excess without CPU time is not the code's fault, and the report says 
         std::string::npos);
   CHECK(text.find("preempted, slept or did I/O") != std::string::npos);
   CHECK(run(solver.sample, {}).find("preempted") == std::string::npos);
+  CHECK(text.find("would save") == std::string::npos);
+  CHECK(run(sample, {"suspects"}).find("need not be shorter") != std::string::npos);
 
   sample.build().quality.samples = 1000;
   const nlohmann::json verdict =
       nlohmann::json::parse(run(sample, {"report", "--format", "json"}))["verdict"];
   CHECK(verdict["kind"] == "uneven-lasting");
   CHECK(verdict["confidence"] == "hint");
+}
+
+TEST_CASE("Of processes that are no ranks, who sleeps or reads may wait for another process: no saving") {
+  SolverSample solver;
+  const auto saves = [&](const SuspectFacts& facts, std::uint32_t ranks) {
+    solver.sample.build().run.ranks = ranks;
+    return may_save(solver.sample.experiment(), facts);
+  };
+  SuspectFacts works, sleeps, reads;
+  works.excess_cpu_share = works.usual_cpu_share = 0.9;
+  CHECK(saves(works, 0));
+  sleeps.excess_cpu_share = 0.01;
+  sleeps.usual_cpu_share = 0.02;
+  reads.excess_io_share = 0.99;
+  for (const SuspectFacts& facts : {sleeps, reads}) {
+    CHECK(saves(facts, 8));
+    CHECK_FALSE(saves(facts, 0));
+  }
 }
 
 TEST_CASE("A balanced run is described in one sentence, without blame") {
