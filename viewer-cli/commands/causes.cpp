@@ -131,6 +131,13 @@ std::string introduce_causes(const database::Contents& experiment, std::uint64_t
   return text;
 }
 
+/// Of two procedures' contexts: each rank may call it on a path of its own.
+bool is_same_function(const database::Contents& experiment, database::ContextId a, database::ContextId b) {
+  if (a == b || a == database::kNone || b == database::kNone) return a == b;
+  const database::FlatId flat = experiment.contexts[a].flat;
+  return flat != database::kNone && flat == experiment.contexts[b].flat;
+}
+
 /// Whether waits in the call that is named may be most of what the row cost others directly.
 bool is_most(const RowGroup& group) {
   constexpr double kMost = 2.0 / 3;
@@ -168,7 +175,7 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
       group.context = cause.scope.context;
       group.other = cause.waits_in;
     }
-    if (waiting_in(cause.waits_in) == waiting_in(group.other)) {
+    if (is_same_function(experiment, waiting_in(cause.waits_in), waiting_in(group.other))) {
       for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in)) {
         if (group.made_wait.insert(wait).second) group.whom.add(wait->location, wait->ns);
       }

@@ -234,6 +234,32 @@ TEST_CASE("hotspots say how often others waited for them") {
              Catch::Contains("rank 7 made ranks 0, 1 wait (part of 8 waits, mean 375 ms)"));
 }
 
+TEST_CASE("causes name whom each rank made wait, on whatever path each calls the function") {
+  SampleExperiment sample({"REALTIME", "idleness"});
+  const std::uint32_t mains = sample.add_role("main");
+  for (std::int32_t rank = 0; rank < 2; ++rank) sample.add_location(rank, 0, mains);
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId work = sample.add(main, {ContextKind::procedure, "work", "a.c", 5});
+  std::vector<ContextId> probes;
+  for (const char* caller : {"manager", "worker"}) {
+    const ContextId own = sample.add(main, {ContextKind::procedure, caller, "a.c", 10});
+    probes.push_back(sample.add(own, {ContextKind::procedure, "MPI_Mprobe", "", 0, "libmpi.so",
+                                      database::kFrontier | database::kInWait}));
+  }
+  sample.finish();
+  database::Experiment& e = sample.build();
+  e.trace.traced = 2;
+  e.waits = {{WaitPattern::late_sender, 0, probes[0], 1, work, true, 6 * kSecond, 3},
+             {WaitPattern::late_sender, 1, probes[1], 0, work, true, 5 * kSecond, 2}};
+  e.trace.causes = {{1, {work, false}, 6 * kSecond, 0, probes[0]},
+                    {0, {work, false}, 5 * kSecond, 0, probes[1]}};
+  const std::string text = flowing(run(sample, {"causes"}));
+  INFO(text);
+  CHECK(
+      text.find("ranks 0, 1, at most 6.00 s each; made ranks 0, 1 wait in MPI_Mprobe (part of 5 waits, mean "
+                "2.20 s)") != std::string::npos);
+}
+
 TEST_CASE("causes are as sure as their call path is dear, the machine quiet and the code known") {
   SolverSample solver;
   database::TraceAnalyses& trace = solver.sample.build().trace;
