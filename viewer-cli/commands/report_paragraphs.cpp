@@ -171,10 +171,16 @@ class Report {
   void input_and_output() {
     const std::optional<InputAndOutput> io = viewer::input_and_output(figures_);
     if (!io || io->seconds < kWorthReporting * diagnosis_.total_s) return;
-    std::string text = out_.share(io->seconds / diagnosis_.total_s) + " of the run is input and output (" +
-                       of(io->seconds, diagnosis_.total_s) + ' ' + unit() + ')';
+    // In collective calls; less is lost in sampling.
+    const double late_s = std::min(verdict_.losses.late_for_files_s, io->seconds);
+    const bool waits = late_s >= kWorthReporting * io->seconds;
+    const double own_s = waits ? io->seconds - late_s : io->seconds;
+    std::string text = out_.share(own_s / diagnosis_.total_s) + " of the run is input and output (" +
+                       of(own_s, diagnosis_.total_s) + ' ' + unit() + ')';
+    if (waits) text += ", beside " + out_.time(late_s) + " of waiting for late ranks in such calls";
     if (io->where != 0) {
-      text += "; " + keep(round_percent(io->there_s / io->seconds)) + " of that in ";
+      text +=
+          "; " + keep(round_percent(io->there_s / io->seconds)) + (waits ? " of both in " : " of that in ");
       text += place_of(*io);
       if (io->file != database::kNone) {
         const views::Frame file = views::frame_of(experiment_, experiment_.contexts[io->file]);

@@ -118,7 +118,9 @@ class Measurement {
   void divide_the_rest() {
     const double explained_s = waited_s_ + waited_for_files_s_ - left_s_;
     const double of_files_s = std::clamp(explained_s - waited_s_, 0.0, waited_for_files_s_);
-    losses_.io_s = std::max(0.0, losses_.io_s - of_files_s) + losses_.io_waited_s;
+    losses_.late_for_files_s = std::min(losses_.io_s, of_files_s);
+    losses_.io_s -= losses_.late_for_files_s;
+    losses_.io_s += losses_.io_waited_s;
     losses_.messages_s = std::max(0.0, waited_s_ - explained_s) + losses_.moving_s;
   }
 

@@ -22,8 +22,9 @@ struct Losses {
   double total_s = 0;              ///< of the run
   double asleep_s = 0;             ///< neither waiting for others nor reading and writing: wants no processor
   double startup_s = 0;
-  double io_s = 0;         ///< in calls that read and write, and waiting for ranks that are in them
-  double io_waited_s = 0;  ///< of that, the waiting
+  double io_s = 0;              ///< in calls that read and write, and waiting for ranks that are in them
+  double io_waited_s = 0;       ///< of that, the waiting
+  double late_for_files_s = 0;  ///< in collective calls of MPI-IO, waiting for late ranks: not in `io_s`
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
   double messages_s = 0;  ///< the other waiting in MPI, and `moving_s`

@@ -130,7 +130,7 @@ class VerdictWords {
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
     if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
     // Of all threads: those of a pool may read from pipes what others write.
-    const double io_s = total_seconds(experiment_, "io");
+    const double io_s = std::max(0.0, total_seconds(experiment_, "io") - losses_.late_for_files_s);
     const bool reads = io_s >= kLittle * losses_.total_s;
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
     const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - (reads ? io_s : 0);

@@ -118,4 +118,47 @@ TEST_CASE("A suspect that writes is called so, and surely") {
   CHECK(report["suspects"][0]["confidence"] == "sure");
 }
 
+TEST_CASE("Waiting for a late rank in a collective write is no input and output") {
+  SampleExperiment sample({"REALTIME", "idleness", "CPU", "io"});
+  const std::uint32_t role = sample.add_role("main");
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId loop = sample.add(main, {ContextKind::loop, "", "a.c", 4});
+  const ContextId work = sample.add(loop, {ContextKind::statement, "", "a.c", 5});
+  constexpr std::uint8_t kInWait = database::kInWait;
+  const ContextId call = sample.add(loop, {ContextKind::procedure, "MPI_File_write_all", "", 0, "libmpi.so",
+                                           database::kFrontier | database::kInWait});
+  const ContextId wait = sample.add(call, {ContextKind::statement, "", "", 0, "libmpi.so", kInWait});
+  const ContextId written = sample.add(call, {ContextKind::statement, "", "", 1, "libmpi.so", kInWait});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    sample.add_location(static_cast<std::int32_t>(rank), 0, role);
+    for (const std::uint32_t metric : {kTime, kCpu})
+      sample.set(work, metric, rank, (rank == 0 ? 18 : 8) * kSecond);
+    for (const std::uint32_t metric : {kTime, kIo}) sample.set(written, metric, rank, 2 * kSecond);
+  }
+  for (const std::uint32_t metric : {kTime, kIdleness, kIo}) sample.set(wait, metric, 1, 10 * kSecond);
+  sample.finish();
+  database::Experiment& e = sample.build();
+  e.run.ranks = 2;
+  e.quality.samples = 1000;
+  e.blame[0] = {{loop, 10 * kSecond, 0, 0}};
+  e.suspects = {{.role = 0,
+                 .balanced = loop,
+                 .suspect = work,
+                 .locations = {0},
+                 .excess_ns = 5 * kSecond,
+                 .explains_ns = 10 * kSecond,
+                 .save_balanced_ns = 5 * kSecond,
+                 .save_removed_ns = 10 * kSecond,
+                 .named = work,
+                 .confidence = database::Confidence::sure,
+                 .doubt = database::Doubt::none,
+                 .scopes = {work},
+                 .explained = {{loop, 10 * kSecond}}}};
+  const std::string text = flowing(run(sample, {"report"}));
+  INFO(text);
+  CHECK(text.find(
+            "10.0 % of the run is input and output (4.0 of 40.0 rank-seconds), beside 10.0 s of waiting for "
+            "late ranks in such calls; 100 % of both in MPI_File_write_all") != std::string::npos);
+}
+
 }  // namespace culprit::viewer::testing::input_output_test
