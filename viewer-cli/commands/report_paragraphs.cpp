@@ -354,7 +354,7 @@ class Report {
   void work() {
     std::vector<std::string> work_in, sleep_in;
     for (const Work& work : diagnosis_.work) {
-      const double part = work.seconds / diagnosis_.total_s;
+      const double part = diagnosis_.work_share(work);
       if (work_in.size() + sleep_in.size() == kWorkNamed || part < kWorthListing) break;
       const std::string name = work_phrase(experiment_, work, out_.width() / 2, out_.unicode());
       (work.asleep ? sleep_in : work_in)
@@ -363,7 +363,7 @@ class Report {
     if (!work_in.empty() || !sleep_in.empty()) out_.gap();
     if (!work_in.empty()) {
       out_.say(std::string("Most work is done in ") + enumerate(work_in) +
-               (diagnosis_.work_on_processor ? ", by time on a processor." : "."));
+               (diagnosis_.work_on_processor ? ", as shares of the time on a processor." : "."));
     }
     if (!sleep_in.empty())
       out_.say("Asleep, or waiting for a device, threads are mostly in " + enumerate(sleep_in) + '.');

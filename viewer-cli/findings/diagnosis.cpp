@@ -217,7 +217,8 @@ ContextId caller_of(const views::Figures& figures, std::uint32_t time, database:
 /// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
 /// only while they have a processor; so do all where processors lack: a thread loses its processor at some
 /// calls more often than elsewhere.
-void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diagnosis) {
+void add_work(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out,
+              Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
   const std::array<std::optional<std::uint32_t>, 3> other = {metric_named(experiment, "idleness"),
@@ -225,6 +226,9 @@ void add_work(const views::Figures& figures, std::uint32_t time, Diagnosis& diag
                                                              metric_named(experiment, "io")};
   const bool starved = !experiment.machine().suspects.empty();
   diagnosis.work_on_processor = starved && cpu.has_value();
+  diagnosis.work_of_s = diagnosis.work_on_processor
+                            ? views::total_without(figures, views::find_column(experiment, "CPU"), left_out)
+                            : diagnosis.total_s;
   const bool knows_sleep = !starved && !experiment.machine().threads.empty();
   const std::uint32_t main = views::main_role(experiment);
   for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
@@ -585,7 +589,7 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   diagnosis.without_startup = without_startup;
   add_idleness(figures, *time, idleness, left_out, diagnosis);
   diagnosis.elapsed_s = elapsed(figures, *time, left_out);
-  add_work(figures, *time, diagnosis);
+  add_work(figures, *time, left_out, diagnosis);
   diagnosis.blamed = find_blamed(figures, without_startup);
   std::erase_if(diagnosis.blamed, [](const Blamed& each) { return each.serves; });
   return diagnosis;

@@ -103,6 +103,7 @@ struct Diagnosis {
   double total_s = 0, idle_s = 0;
   bool work_on_processor =
       false;             ///< work counts only as far as threads had a processor: the machine lacks some
+  double work_of_s = 0;  ///< what shares of work are of: `total_s`, or what threads had a processor
   double elapsed_s = 0;  ///< time of the thread that ran longest
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize took is no part of any of it
   std::vector<RoleIdleness> roles;
@@ -111,6 +112,9 @@ struct Diagnosis {
   std::vector<Work> work;      ///< the largest first, at most kWorkListed
 
   [[nodiscard]] double idle_share() const { return total_s > 0 ? idle_s / total_s : 0; }
+  [[nodiscard]] double work_share(const Work& part) const {
+    return work_of_s > 0 ? part.seconds / work_of_s : 0;
+  }
 };
 inline constexpr std::size_t kWorkListed = 5;
 

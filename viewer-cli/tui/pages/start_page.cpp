@@ -243,11 +243,11 @@ class StartPage {
     bool first = true;
     std::size_t listed = 0;
     for (const Work& work : diagnosis_.work) {
-      const double part = work.seconds / diagnosis_.total_s;
+      const double part = diagnosis_.work_share(work);
       if (listed++ == kWorkListedHere || part < kWorthListing) break;
       if (first)
         add_heading(page_, "WHERE THE WORK IS DONE",
-                    diagnosis_.work_on_processor ? "on a processor, of the run" : "of the run", width_);
+                    diagnosis_.work_on_processor ? "of the time on a processor" : "of the run", width_);
       first = false;
       link(work_phrase(experiment_, work, kWholeName, workspace_.unicode()) + (work.asleep ? ", asleep" : ""),
            round_percent(part), {Target::Kind::flat, work.scope, {}, -1, 0, 0, {}}, 0);

@@ -2,6 +2,7 @@
 
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
+#include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
 #include <string>
@@ -113,6 +114,33 @@ TEST_CASE("where processors lack, suspects explain no more than time lines show 
   solver.sample.build().machine.suspects.push_back(
       {.kind = database::MachineKind::oversubscribed, .locations = {0}});
   CHECK(explained_s() == Approx(1));
+}
+
+TEST_CASE("where processors lack, work is a share of the time on a processor") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const auto work_in = [&](const char* name, std::uint64_t cpu) {
+    const ContextId own = sample.add(0, {ContextKind::procedure, name, "a.c", 3});
+    const ContextId at = sample.add(own, {ContextKind::statement, "", "a.c", 4});
+    sample.set(at, 0, 0, 10 * kSecond);
+    sample.set(at, 2, 0, cpu * kSecond);
+  };
+  work_in("heavy", 3);
+  work_in("light", 1);
+  sample.finish();
+  CHECK(diagnose(views::Figures(sample)).work_of_s == Approx(20));
+  sample.build().quality.samples = 1000;
+  sample.build().machine.suspects.push_back(
+      {.kind = database::MachineKind::oversubscribed, .locations = {0}});
+  const Diagnosis diagnosis = diagnose(views::Figures(sample));
+  CHECK(diagnosis.work_of_s == Approx(4));
+  CHECK(diagnosis.work_share(diagnosis.work.front()) == Approx(0.75));
+  const std::string text = flowing(run(sample, {"report"}));
+  INFO(text);
+  CHECK(text.find("heavy at a.c:3 (75 %) and light at a.c:3 (25 %), as shares of the time on a processor.") !=
+        std::string::npos);
 }
 
 }  // namespace culprit::viewer::testing::diagnosis_test
