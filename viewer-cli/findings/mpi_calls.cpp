@@ -74,8 +74,9 @@ bool counted_without_trace(const database::Contents& experiment) {
 
 std::string mpi_call_name(const database::Contents& experiment, ContextId context) {
   // Calls whose path found no room count for a caller, at last the root.
-  const std::string name =
-      without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
+  std::string name = without_parameters(label(views::frame_of(experiment, experiment.contexts[context])));
+  constexpr std::string_view kStub = "@plt";  // of the program's procedure linkage table, on the way to it
+  if (name.ends_with(kStub)) name.resize(name.size() - kStub.size());
   return name.starts_with("MPI_") ? name : kFurtherPaths;
 }
 

@@ -1,8 +1,13 @@
+#include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
+#include <string>
+#include <vector>
+
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 namespace culprit::viewer::testing {
 namespace {
@@ -60,6 +65,16 @@ a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 oth
           0    ·  ·
           2  5 B  ·
 )");
+}
+
+TEST_CASE("communication: a stub of the linkage table is the function that it leads to") {
+  TrafficSample traffic;
+  database::Experiment& e = traffic.sample.build();
+  e.trace.traced = 0;
+  e.strings[e.contexts[traffic.allreduce].name] = "MPI_Allreduce@plt";
+  const auto json = nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}));
+  CHECK(json["mpi"][0]["call"] == "MPI_Allreduce");
+  CHECK(mpi_call_name(traffic.sample.experiment(), traffic.allreduce) == "MPI_Allreduce");
 }
 
 TEST_CASE("communication: a narrow screen has fewer columns") {
