@@ -514,6 +514,10 @@ Json communication_json(const views::Figures& figures) {
 void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   const std::vector<MpiCall> calls = mpi_calls(figures);
+  if (calls.empty()) {
+    out << wrap(no_calls_phrase(experiment), screen.width) << '\n';
+    return;
+  }
   out << wrap(communication_summary(experiment, calls, screen.unicode), screen.width) << "\n\n";
   for (const std::string& line : function_lines(screen, experiment, calls)) out << line << '\n';
   write_paths(out, screen, experiment);

@@ -136,8 +136,6 @@ void run_communication(std::ostream& out, const Screen& screen, const views::Sou
   if (experiment.communication().calls.empty() && experiment.run.ranks == 0)
     throw CommandError("communication: " + invocation.database +
                        ": the run has no MPI ranks, so it made no MPI calls (see `waits`)");
-  if (experiment.communication().calls.empty())
-    require_trace(experiment, "communication", invocation.database);
   const views::Figures figures(source);
   write_as(
       invocation.format, out, [&] { write_communication(out, screen, figures); },

@@ -296,6 +296,14 @@ std::string no_time_lines_phrase(const database::Contents& experiment) {
              : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
 }
 
+std::string no_calls_phrase(const database::Contents& experiment) {
+  if (experiment.run.ranks == 0)
+    return "No MPI calls were counted: " + no_time_lines_phrase(experiment) + '.';
+  return "No MPI calls were counted: the program made none that sends, receives, waits or moves data. "
+         "MPI_Init, MPI_Finalize and calls such as MPI_Wtime are not counted" +
+         std::string(experiment.trace().traced > 0 ? "." : " without a trace.");
+}
+
 double undecided_share(const views::Figures& figures, const Blamed& blamed) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");

@@ -93,6 +93,9 @@ std::string cut_time_lines_phrase(const database::Contents& experiment);
 /// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.
 std::string no_time_lines_phrase(const database::Contents& experiment);
 
+/// Why a run with ranks, or without, has no counted calls of MPI: a sentence.
+std::string no_calls_phrase(const database::Contents& experiment);
+
 /// The part of a blamed context's idleness that is reached only through scopes with too few samples to decide
 /// whether they are balanced: 0 to 1.
 double undecided_share(const views::Figures& figures, const Blamed& blamed);

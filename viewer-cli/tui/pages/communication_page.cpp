@@ -35,7 +35,7 @@ Page communication_page(const Workspace& workspace, const Findings& findings, in
   Page page;
   const database::Contents& experiment = workspace.experiment();
   if (findings.mpi.empty()) {
-    page.say("No MPI calls were counted: " + no_time_lines_phrase(experiment) + '.', width);
+    page.say(no_calls_phrase(experiment), width);
     return page;
   }
   const Screen screen{

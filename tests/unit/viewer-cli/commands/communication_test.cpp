@@ -131,6 +131,16 @@ TEST_CASE("communication: without a trace, no call's own time is known, and what
   CHECK(text.find("\nCounted without a trace: ") != std::string::npos);
 }
 
+TEST_CASE("communication: where no call was counted, that is said, and nothing fails") {
+  TrafficSample traffic;
+  database::Experiment& e = traffic.sample.build();
+  e.trace.traced = 0;
+  e.communication = {};
+  CHECK(
+      run(traffic.sample, {"communication"}).starts_with("No MPI calls were counted: the program made none"));
+  CHECK(nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}))["calls"] == 0);
+}
+
 TEST_CASE("communication: many ranks are listed by their largest pairs") {
   TrafficSample traffic;
   database::Communication& communication = traffic.sample.build().communication;
