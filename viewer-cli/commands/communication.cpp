@@ -87,7 +87,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string communicator_name(const PartnerTraffic& row) {
   if (row.communicator == 0) return "smaller communicators";
   if (row.communicator == kWorld) return "MPI_COMM_WORLD";
-  return "a communicator or window of " + std::to_string(row.members) + " processes";
+  return "a communicator or window of " + std::to_string(row.members) +
+         (row.members == 1 ? " process" : " processes");
 }
 
 /// `3`, or, where a row stands for several ranks, `0-63`.
@@ -221,16 +222,27 @@ class PartnerRows {
  private:
   [[nodiscard]] std::string partners_phrase() const {
     if (rows_.front().ranks != 1) return ", " + counted(rows_.front().ranks, "rank") + " together";
+    if (const std::string own = own_phrase(); !own.empty()) return own;
     std::size_t least = sides_.size(), most = 0;
     for (const auto& [from, to] : partners_) {
-      least = std::min(least, to.size());
-      most = std::max(most, to.size());
+      const std::size_t others = to.size() - to.count(from);
+      least = std::min(least, others);
+      most = std::max(most, others);
     }
     const std::string number =
         least == most ? std::to_string(most) : std::to_string(least) + " to " + std::to_string(most);
     return "; " + counted(partners_.size(), "rank") + (partners_.size() == 1 ? " sends" : " send") + " to " +
            keep(number + (most == 1 ? " other" : " others")) +
            (least == most && partners_.size() > 1 ? " each" : "");
+  }
+
+  /// Where nobody sends to others.
+  [[nodiscard]] std::string own_phrase() const {
+    const bool others =
+        std::ranges::any_of(rows_, [](const PartnerTraffic& row) { return row.from != row.to; });
+    if (others) return {};
+    return "; " + counted(partners_.size(), "rank") +
+           (partners_.size() == 1 ? " sends to itself" : " send, each to itself");
   }
 
   [[nodiscard]] Table matrix() const {

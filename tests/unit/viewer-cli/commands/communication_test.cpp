@@ -159,6 +159,22 @@ TEST_CASE("communication: many ranks are listed by their largest pairs") {
   CHECK(text.find("and 54 more pairs (--format json)") != std::string::npos);
 }
 
+TEST_CASE("communication: who sends to nobody but itself, and to itself as well") {
+  TrafficSample traffic;
+  std::vector<database::PartnerTraffic>& partners = traffic.sample.build().communication.partners;
+  partners = {{.communicator = 5, .members = 1, .from = 0, .to = 0, .messages = 2, .bytes = 10}};
+  CHECK(run(traffic.sample, {"communication"})
+            .find("a communicator or window of 1 process: 10 B in 2 messages; 1 rank sends to itself\n") !=
+        std::string::npos);
+  traffic.sample.build().communication.partners.push_back(
+      {.communicator = 5, .members = 1, .from = 1, .to = 1, .messages = 2, .bytes = 10});
+  CHECK(run(traffic.sample, {"communication"}).find("; 2 ranks send, each to itself\n") != std::string::npos);
+  traffic.sample.build().communication.partners[1].to = 0;
+  traffic.sample.build().communication.partners.push_back(
+      {.communicator = 5, .members = 1, .from = 0, .to = 1, .messages = 2, .bytes = 10});
+  CHECK(run(traffic.sample, {"communication"}).find("; 2 ranks send to 1 other each\n") != std::string::npos);
+}
+
 TEST_CASE("communication: pairs of groups of ranks say so") {
   TrafficSample traffic;
   traffic.sample.build().communication.partners = {
