@@ -56,6 +56,7 @@ constexpr bool lived_briefly(std::uint64_t lived_ns, std::uint64_t longest_ns) {
 struct RoleThreads {
   std::uint32_t role = 0;
   std::span<const std::uint32_t> locations;
+  bool are_workers = false;  ///< not main threads
 };
 
 /// Contexts, ascending and disjoint.

@@ -7,6 +7,7 @@
 // parts with equal sums, spare most.
 #include "blame/blame.hpp"
 #include "blame/excess.hpp"
+#include "blame/other_pools.hpp"
 #include "blame/role_facts.hpp"
 #include "blame/walk.hpp"
 #include "metrics/quantiles.hpp"
@@ -156,12 +157,13 @@ struct Lateness {
 /// The suspects of one role.
 class Search {
  public:
-  Search(std::span<const database::Context> contexts, std::uint32_t role_index, const RoleView& role,
-         std::span<const std::uint32_t> locations, const ByThread& values, const Options& options)
+  Search(std::span<const database::Context> contexts, const RoleThreads& threads, const RoleView& role,
+         const ByThread& values, const Options& options)
       : contexts_(contexts),
-        role_index_(role_index),
+        role_index_(threads.role),
         role_(role),
-        locations_(locations),
+        locations_(threads.locations),
+        pools_(may_be_several_pools(contexts, threads, role)),
         epsilon_(options.epsilon),
         parts_(contexts, role),
         work_(role, values, options.period_ns) {}
@@ -191,6 +193,7 @@ class Search {
   void state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const;
   void merge_equal();
   void hand_inwards();
+  void doubt_pool(Suspect& suspect) const;
   [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
   [[nodiscard]] double threads() const { return role_.threads; }
 
@@ -198,6 +201,7 @@ class Search {
   std::uint32_t role_index_;
   const RoleView& role_;
   std::span<const std::uint32_t> locations_;
+  bool pools_;  ///< threads that do not work may be of another pool
   double epsilon_;
   Parts parts_;
   Work work_;
@@ -455,6 +459,23 @@ bool Search::holds(const Suspect& suspect, ContextId x) const {
   return after != suspect.scopes.begin() && x < contexts_[*(after - 1)].end;
 }
 
+/// Where the threads that do not run a suspect may serve other work, it is a hint, and no saving is stated.
+void Search::doubt_pool(Suspect& suspect) const {
+  std::vector<std::uint32_t> culprits;
+  for (std::uint32_t t = 0; t < locations_.size(); ++t) {
+    if (std::ranges::binary_search(suspect.locations, locations_[t])) culprits.push_back(t);
+  }
+  const std::span<const std::uint64_t> work = work_.of(parts_.whole(0).ranges);
+  const std::vector<std::uint64_t> all(work.begin(), work.end());
+  Ranges ranges;
+  for (const ContextId scope : suspect.scopes)
+    ranges.push_back({.first = scope, .end = contexts_[scope].end});
+  if (!others_may_serve({.code = work_.of(ranges), .all = all}, culprits)) return;
+  suspect.confidence = Confidence::hint;
+  suspect.doubt = Doubt::pools;
+  suspect.save_balanced_ns = suspect.save_removed_ns = 0;
+}
+
 std::vector<Suspect> Search::take() {
   merge_equal();
   hand_inwards();
@@ -467,6 +488,7 @@ std::vector<Suspect> Search::take() {
       break;
     std::ranges::stable_sort(suspect.explained, std::ranges::greater(), &database::Explained::ns);
     suspect.balanced = suspect.explained.front().balanced;
+    if (pools_) doubt_pool(suspect);
     suspects.push_back(std::move(suspect));
   }
   return suspects;
@@ -493,7 +515,7 @@ std::vector<Suspect> find_suspects(std::span<const database::Context> contexts, 
   if (threads.locations.size() != role.threads)
     throw std::invalid_argument("a location is needed for every thread that is compared");
   if (role.threads < 2) return {};
-  Search search(contexts, threads.role, role, threads.locations, values, options);
+  Search search(contexts, threads, role, values, options);
   std::vector<ContextId> blamed;
   for (const database::BlameRow& row : blame) {
     if (row.sum != 0) blamed.push_back(row.context);

@@ -211,6 +211,7 @@ enum class Doubt : std::uint8_t {
   sampling,  ///< its excess is not far above its sampling error: a longer run would show
   rivals,    ///< without other code the balanced scope would be about as even: a trace would show
   varying,   ///< most of the blame is left unexplained: a trace would show
+  pools,     ///< who does not run it may serve other work, and nothing would show: no saving is stated
 };
 
 /// Idleness below one balanced scope that a suspect explains.

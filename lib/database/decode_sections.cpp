@@ -122,7 +122,7 @@ void get_details(Decoder& from, Suspect& suspect) {
   const auto confidence = from.get<std::uint8_t>();
   const auto doubt = from.get<std::uint8_t>();
   if (confidence > static_cast<std::uint8_t>(Confidence::sure) ||
-      doubt > static_cast<std::uint8_t>(Doubt::varying)) {
+      doubt > static_cast<std::uint8_t>(Doubt::pools)) {
     from.fail("names an unknown confidence");
   }
   suspect.confidence = static_cast<Confidence>(confidence);

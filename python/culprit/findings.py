@@ -36,7 +36,8 @@ PART_OF = {"late-sender-wrong-order": "late-sender", "late-complete": "early-wai
 WHO = ("rank", "thread", "role", "process")
 MACHINE_KINDS = ("oversubscribed", "bound-together", "quota", "slow")
 CONFIDENCE = ("hint", "likely", "sure")
-DOUBTS = (None, "its excess beside sampling noise", "whether other code is it", "the blame left unexplained")
+DOUBTS = (None, "its excess beside sampling noise", "whether other code is it", "the blame left unexplained",
+          "whether the others are there for its work")
 UNKNOWN = 2**64 - 1
 
 

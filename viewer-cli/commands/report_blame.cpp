@@ -131,6 +131,10 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   }
   suspect_lines(here);
   if (known > 0) out_.say("Suspects named above explain " + out_.time(known) + " of it.", 2);
+  for (const Listed& each : here) {
+    if (each.facts.suspect->doubt == database::Doubt::pools)
+      out_.say(other_pool_phrase(experiment_, *each.facts.suspect), 2);
+  }
   if (!here.empty()) worth(here, blamed);
   for (const Listed& each : here) cpu(each.facts, here.size() > 1);
   const double left = blamed.idle_s - explained;

@@ -509,7 +509,7 @@ bool lacks_cpu(const SuspectFacts& facts) {
 
 bool may_save(const database::Contents& experiment, const SuspectFacts& facts) {
   constexpr double kHardlyRuns = 0.1;
-  if (lacks_cpu(facts)) return false;
+  if (lacks_cpu(facts) || facts.suspect->doubt == database::Doubt::pools) return false;
   return experiment.run.ranks > 0 ||
          (!reads_or_writes(facts) && facts.excess_cpu_share.value_or(1) >= kHardlyRuns);
 }

@@ -305,10 +305,21 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
     case database::Doubt::rivals:
     case database::Doubt::varying:
       return experiment.trace().traced > 0 ? "causes" : "--trace";
+    case database::Doubt::pools:
     case database::Doubt::none:
       break;
   }
   return {};
+}
+
+std::string other_pool_phrase(const database::Contents& experiment, const database::Suspect& suspect) {
+  return "Besides " + threads_phrase(experiment, suspect.locations) +
+         ", threads with the same start function hardly work: either they serve other work, and nothing is "
+         "uneven, or this work could be divided among them, too. No saving can be stated.";
+}
+
+std::string perhaps_lacking_phrase() {
+  return "of it ranks lacked a processor: either they waited for that, or meanwhile for late ranks.";
 }
 
 std::string confidence_name(database::Confidence confidence) {
@@ -347,11 +358,12 @@ std::string usual_cpu_phrase(const SuspectFacts& facts) {
 
 std::string mending_phrase(const database::Contents& experiment, const SuspectFacts& facts, bool unicode) {
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
-  std::string text = !may_save(experiment, facts)
-                         ? "Balanced, the run need not be shorter."
-                         : "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
-                               " shorter; without the extra time, up to " +
-                               time(facts.suspect->save_removed_ns) + '.';
+  std::string text =
+      facts.suspect->doubt == database::Doubt::pools ? other_pool_phrase(experiment, *facts.suspect)
+      : !may_save(experiment, facts)
+          ? "Balanced, the run need not be shorter."
+          : "Balanced, the run is " + time(facts.suspect->save_balanced_ns) +
+                " shorter; without the extra time, up to " + time(facts.suspect->save_removed_ns) + '.';
   if (reads_or_writes(facts))
     text += ' ' + keep(round_percent(*facts.excess_io_share)) + " of the extra time is input and output.";
   if (!facts.excess_cpu_share) return text;

@@ -57,8 +57,11 @@ void diagnose_role(database::Experiment& experiment, const Roles& roles, std::ui
             idleness = work.idleness({{.first = x, .end = experiment.contexts[x].end}});
             return in_role(idleness);
           }};
-  const auto suspects = blame::find_suspects(experiment.contexts, {role, compared}, view,
-                                             experiment.blame.back(), values, options);
+  const std::string_view name = experiment.roles[role].name;
+  const blame::RoleThreads threads{
+      .role = role, .locations = compared, .are_workers = name != "main" && !name.ends_with(" main")};
+  const auto suspects =
+      blame::find_suspects(experiment.contexts, threads, view, experiment.blame.back(), values, options);
   experiment.suspects.insert(experiment.suspects.end(), suspects.begin(), suspects.end());
 }
 

@@ -153,6 +153,10 @@ class StartPage {
     } else if (listed.empty()) {
       say_why_none(all, blamed);
     }
+    for (const database::Suspect* const each : listed) {
+      if (each->doubt == database::Doubt::pools)
+        page_.say(other_pool_phrase(experiment_, *each), width_, 4, Tone::dim);
+    }
     if (!mended.empty()) worth(mended, listed.size(), blamed);
   }
 
