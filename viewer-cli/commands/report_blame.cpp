@@ -140,8 +140,12 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   const double left = blamed.idle_s - explained;
   if (left < kUnexplained * blamed.idle_s) return;
   if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left) {
-    out_.say(out_.time(left) + " remain unexplained; about " + out_.time(std::min(lacked, left)) +
-                 " of them are waited without a processor, for which no code is to blame.",
+    const std::string amount = out_.time(std::min(lacked, left));
+    out_.say(out_.time(left) + " remain unexplained" +
+                 (of_.perhaps_no_processor_s <= 0
+                      ? "; about " + amount +
+                            " of them are waited without a processor, for which no code is to blame."
+                      : ". For up to " + amount + ' ' + perhaps_lacking_phrase()),
              2);
     return;
   }
@@ -155,7 +159,8 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
 
 /// Its part of what ranks waited without a processor, as all waiting has it.
 double BlameParagraphs::lacked_processors(const Blamed& blamed) const {
-  return is_of_ranks(blamed.role) ? of_.no_processor_s * blamed.idle_s / of_.diagnosis.idle_s : 0;
+  const double lacked_s = of_.no_processor_s + of_.perhaps_no_processor_s;
+  return is_of_ranks(blamed.role) ? lacked_s * blamed.idle_s / of_.diagnosis.idle_s : 0;
 }
 
 /// What a suspect explains of the waiting in one place, and in all where that is more: savings are of all.

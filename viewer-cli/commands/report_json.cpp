@@ -111,6 +111,7 @@ Json idleness_json(const views::Figures& figures, const Diagnosis& diagnosis, co
           {"transfer_s", parts.transfer_s},
           {"library_s", parts.library_s},
           {"no_processor_s", parts.no_processor_s},
+          {"no_processor_at_most_s", parts.no_processor_s + parts.perhaps_no_processor_s},
           {"threads_s", parts.threads_s},
           {"undivided_s", parts.undivided_s}};
 }

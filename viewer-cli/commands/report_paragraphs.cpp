@@ -48,6 +48,7 @@ class Report {
                 .database = database,
                 .diagnosis = diagnosis_,
                 .no_processor_s = verdict_.losses.no_processor_s,
+                .perhaps_no_processor_s = verdict_.losses.perhaps_no_processor_s,
                 .replayed = replayed},
                out_) {}
 

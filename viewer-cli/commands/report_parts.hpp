@@ -26,7 +26,8 @@ class BlameParagraphs {
     const views::Figures& figures;
     const std::string& database;  ///< as the user named it
     const Diagnosis& diagnosis;
-    double no_processor_s = 0;  ///< waited without a processor, and for no late rank
+    double no_processor_s = 0;          ///< waited without a processor, and for no late rank
+    double perhaps_no_processor_s = 0;  ///< or perhaps for late ones
     const ReplayedSuspects& replayed;
   };
   BlameParagraphs(const Of& of, ReportWriter& out);

@@ -2,7 +2,7 @@
 // late rank was; what is left of the calls' time is divided by the mean size of their messages. The kernel
 // shows how long each thread was ready to run without a processor: of that, what lay outside waits is known
 // from the CPU time of the work. Without time lines, what suspects and varying gaps explain is the waiting
-// for late ranks.
+// for late ranks; of the rest, how much is for late ranks nothing shows, nor then what lacked a processor.
 #include "findings/idleness_parts.hpp"
 
 #include "findings/coverage.hpp"
@@ -132,12 +132,14 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   parts.late_s = take(for_late);
   parts.elsewhere_s = take(rest.elsewhere);
   // While a rank waits for a late one, it needs no processor.
-  if (in_mpi > 0) parts.no_processor_s = take(without_processor(experiment) * left / in_mpi);
+  const double lacked_s = in_mpi > 0 ? without_processor(experiment) * left / in_mpi : 0;
   if (!all_ranks_traced(experiment)) {
     parts.partly_traced = traced;
     parts.undivided_s = left;
+    parts.perhaps_no_processor_s = std::min(lacked_s, left);
     return parts;
   }
+  parts.no_processor_s = take(lacked_s);
   parts.transfer_s = rest.all > 0 ? left * rest.transfers / rest.all : 0;
   parts.library_s = left - parts.transfer_s;
   return parts;
@@ -157,12 +159,17 @@ constexpr std::array<std::pair<double IdlenessParts::*, const char*>, 7> kNamedP
      {&IdlenessParts::library_s, "in the MPI library"},
      {&IdlenessParts::no_processor_s, "without a processor"},
      {&IdlenessParts::threads_s, "for other threads"},
-     {&IdlenessParts::undivided_s, "of a kind that only hpcrun-lite --trace shows"}}};
+     {&IdlenessParts::undivided_s, ""}}};
+
+const char* undivided_what(const IdlenessParts& parts) {
+  if (parts.partly_traced) return "of a kind that only time lines of all ranks show";
+  return "of a kind that only hpcrun-lite --trace shows";
+}
 
 /// A part as it is shown.
 struct ShownPart {
   double IdlenessParts::*part = nullptr;
-  const char* what = "";
+  std::string what = {};
   double steps = 0;  ///< of the last digit of the whole
   std::string amount = {};
 };
@@ -184,10 +191,8 @@ ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
   for (const auto& [part, what] : kNamedParts) {
     const double steps = std::round(parts.*part / step);
     if (steps <= 0) continue;
-    const bool elsewhere = part == &IdlenessParts::undivided_s && parts.partly_traced;
-    shown.parts.push_back({.part = part,
-                           .what = elsewhere ? "of a kind that only time lines of all ranks show" : what,
-                           .steps = steps});
+    const bool undivided = part == &IdlenessParts::undivided_s;
+    shown.parts.push_back({.part = part, .what = undivided ? undivided_what(parts) : what, .steps = steps});
     rest -= steps;
   }
   if (shown.parts.empty()) return shown;
@@ -199,7 +204,13 @@ ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
   const auto amount = [&](double steps) {
     return keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s"));
   };
-  for (ShownPart& each : shown.parts) each.amount = amount(each.steps);
+  const double perhaps = std::round(parts.perhaps_no_processor_s / step);
+  for (ShownPart& each : shown.parts) {
+    each.amount = amount(each.steps);
+    if (each.part == &IdlenessParts::undivided_s && perhaps > 0 &&
+        parts.perhaps_no_processor_s >= kWorthReporting * sum)
+      each.what += " (up to " + amount(perhaps) + " of it without a processor)";
+  }
   shown.whole = amount(all);
   return shown;
 }
@@ -266,12 +277,15 @@ std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWai
 }
 
 std::string lacked_in_figure_phrase(const IdlenessParts& parts, const std::string& figure, bool unicode) {
-  const double share = parts.sum() > 0 ? parts.no_processor_s / parts.sum() : 0;
+  const bool known = parts.perhaps_no_processor_s <= 0;
+  const double lacked_s = parts.no_processor_s + parts.perhaps_no_processor_s;
+  const double share = parts.sum() > 0 ? lacked_s / parts.sum() : 0;
   if (share < kWorthReporting) return {};
   return ' ' + figure +
-         " includes waiting without a processor: " + keep(duration(parts.no_processor_s, unicode)) +
-         " of the " + keep(duration(parts.sum(), unicode)) + " that the report counts" +
-         keep(" (" + round_percent(share) + ").");
+         (known ? " includes waiting without a processor: "
+                : " may include waiting without a processor: up to ") +
+         keep(duration(lacked_s, unicode)) + " of the " + keep(duration(parts.sum(), unicode)) +
+         " that the report counts" + keep(" (" + round_percent(share) + ").");
 }
 
 }  // namespace culprit::viewer

@@ -18,6 +18,8 @@ struct IdlenessParts {
   double no_processor_s = 0;  ///< ready to go on, without a processor
   double threads_s = 0;       ///< for other threads of the process
   double undivided_s = 0;  ///< without time lines of all ranks: what of the first four nothing distinguishes
+  /// Of that, at most: ready to run without a processor. Who waits for a late rank meanwhile loses nothing.
+  double perhaps_no_processor_s = 0;
   bool partly_traced = false;    ///< some ranks have time lines
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize take is in none of them
 

@@ -18,9 +18,10 @@ struct Losses {
   double processors_s = 0;         ///< what those that could have worked lacked one then
   double runnable_s = 0;           ///< the same of all threads, in waits too
   double no_processor_s = 0;       ///< IdlenessParts::no_processor_s
-  double elsewhere_s = 0;          ///< IdlenessParts::elsewhere_s
-  double total_s = 0;              ///< of the run
-  double asleep_s = 0;             ///< neither waiting for others nor reading and writing: wants no processor
+  double perhaps_no_processor_s = 0;  ///< IdlenessParts::perhaps_no_processor_s
+  double elsewhere_s = 0;             ///< IdlenessParts::elsewhere_s
+  double total_s = 0;                 ///< of the run
+  double asleep_s = 0;  ///< neither waiting for others nor reading and writing: wants no processor
   double startup_s = 0;
   double io_s = 0;              ///< in calls that read and write, and waiting for ranks that are in them
   double io_waited_s = 0;       ///< of that, the waiting

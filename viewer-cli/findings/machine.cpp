@@ -253,7 +253,10 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
   }
   if (phrases.empty() && verdict.kind == VerdictKind::starved)
     phrases.push_back(starved_waits_phrase(
-        experiment, std::max(verdict.losses.runnable_s, verdict.losses.no_processor_s), unicode));
+        experiment,
+        std::max(verdict.losses.runnable_s,
+                 verdict.losses.no_processor_s + verdict.losses.perhaps_no_processor_s),
+        unicode));
   return phrases;
 }
 

@@ -186,7 +186,8 @@ class VerdictWords {
     // Of the time of those that are named; what is known of the whole run is of all of it.
     const bool some = !who.empty() && lived_s < kMostOfTheRun * losses_.total_s;
     const std::string part = some ? keep(round_percent(std::min(1.0, lacked_s / lived_s)))
-                                  : share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s));
+                                  : share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s +
+                                                                 losses_.perhaps_no_processor_s));
     const std::string crowded = who.empty() ? crowded_hosts_phrase(experiment_) : std::string{};
     return crowded + (crowded.empty() ? "" : "; ") +
            (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
@@ -263,6 +264,13 @@ class VerdictWords {
   bool unicode_;
 };
 
+/// Whether a run counts as starved only by what threads may have waited for late ranks as well.
+bool rests_on_perhaps(const Losses& losses) {
+  Losses known = losses;
+  known.perhaps_no_processor_s = 0;
+  return decide(known) != VerdictKind::starved;
+}
+
 /// docs/diagnosis.md, "How sure".
 Confidence confidence(VerdictKind kind, const MeasuredLosses& measured, bool traced) {
   const auto of_suspect = [](const std::optional<SuspectFacts>& facts) {
@@ -280,9 +288,11 @@ Confidence confidence(VerdictKind kind, const MeasuredLosses& measured, bool tra
     case VerdictKind::too_short:
       return Confidence::hint;
     case VerdictKind::healthy:
-    case VerdictKind::starved:
     case VerdictKind::startup:
     case VerdictKind::io:
+      break;
+    case VerdictKind::starved:
+      return rests_on_perhaps(measured.losses) ? Confidence::likely : Confidence::sure;
     case VerdictKind::threads_idle:
       break;
   }
@@ -307,7 +317,8 @@ VerdictKind decide(const Losses& losses) {
   const bool mostly_io = losses.io_s >= std::max(lost_s - losses.io_s, losses.processors_s);
   if (losses.few_processors && !mostly_io && (!little || losses.processors_s >= kLittle * losses.total_s))
     return VerdictKind::starved;
-  if (losses.processors_s + losses.no_processor_s >= kMostlyStarved * losses.total_s)
+  if (losses.processors_s + losses.no_processor_s + losses.perhaps_no_processor_s >=
+      kMostlyStarved * losses.total_s)
     return VerdictKind::starved;
   // Then the scheduler makes now one rank late, now another.
   if (losses.runnable_s >= kMostlyStarved * losses.total_s &&
@@ -336,6 +347,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   MeasuredLosses measured = measure_losses(figures, diagnosis);
   const IdlenessParts parts = divide_idleness(figures, diagnosis, measured.losses);
   measured.losses.no_processor_s = parts.no_processor_s;
+  measured.losses.perhaps_no_processor_s = parts.perhaps_no_processor_s;
   measured.losses.elsewhere_s = parts.elsewhere_s;
   const VerdictKind kind = decide(measured.losses);
   std::string details;

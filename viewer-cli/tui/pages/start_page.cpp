@@ -164,13 +164,17 @@ class StartPage {
   void say_why_none(const views::Figures& all, const Blamed& blamed) {
     if (names_thread_causes() && !waits_in_mpi(all, blamed)) return;  // which says why
     const bool of_ranks = experiment_.run.ranks > 0 && experiment_.roles[blamed.role].name == "main";
-    const double lacked = of_ranks && diagnosis_.idle_s > 0
-                              ? findings_.verdict.losses.no_processor_s * blamed.idle_s / diagnosis_.idle_s
-                              : 0;
+    const Losses& losses = findings_.verdict.losses;
+    const double lacked_s = losses.no_processor_s + losses.perhaps_no_processor_s;
+    const double lacked =
+        of_ranks && diagnosis_.idle_s > 0 ? lacked_s * blamed.idle_s / diagnosis_.idle_s : 0;
     if (lacked >= kMostlyLacked * blamed.idle_s) {
-      page_.say("About " + keep(time(std::min(lacked, blamed.idle_s))) +
-                    " of it is waited without a processor, for which no code is to blame.",
-                width_, 4, Tone::dim);
+      const std::string amount = keep(time(std::min(lacked, blamed.idle_s)));
+      page_.say(
+          losses.perhaps_no_processor_s > 0
+              ? "For up to " + amount + ' ' + perhaps_lacking_phrase()
+              : "About " + amount + " of it is waited without a processor, for which no code is to blame.",
+          width_, 4, Tone::dim);
       return;
     }
     const bool again = std::exchange(said_that_delays_move_, true);

@@ -75,6 +75,31 @@ TEST_CASE("waiting for a rank that reads or writes is for a late rank") {
   CHECK(parts.undivided_s == Approx(diagnosis.idle_s - 500));
 }
 
+TEST_CASE("without time lines, ranks without a processor may have waited for late ones") {
+  views::testing::SolverSample solver;
+  const auto parts_with = [&](std::uint32_t traced) {
+    database::Experiment& e = solver.sample.build();
+    e.trace.traced = traced;
+    e.machine.threads = {{.location = 0,
+                          .runnable_ns = 100 * kSecond,
+                          .lived_ns = 1000 * kSecond,
+                          .sampled_ns = 1000 * kSecond,
+                          .idle_ns = 200 * kSecond}};
+    const views::Figures figures(solver.sample);
+    return divide_idleness(figures, diagnose(figures), {});
+  };
+  const IdlenessParts profile = parts_with(0);
+  CHECK(profile.no_processor_s == 0);
+  CHECK(profile.perhaps_no_processor_s == Approx(100));
+  CHECK(profile.undivided_s >= 100);
+  CHECK(parts_with(8).no_processor_s == Approx(100));
+  CHECK(parts_with(8).perhaps_no_processor_s == 0);
+  CHECK(plain({.late_s = 3, .undivided_s = 12, .perhaps_no_processor_s = 9.1}) ==
+        "12.0 s of a kind that only hpcrun-lite --trace shows (up to 9.1 s of it without a processor) and "
+        "3.0 s "
+        "for late ranks");
+}
+
 TEST_CASE("what ranks wait in receives is for another world, where they started one") {
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();
@@ -201,6 +226,10 @@ TEST_CASE("totals of lists are related to the report's waiting") {
 TEST_CASE("efficiencies say what waiting lacks a processor") {
   CHECK(wrap(lacked_in_figure_phrase({.late_s = 9, .no_processor_s = 1}, "Transfer", true), 1000) ==
         "Transfer includes waiting without a processor: 1.00 s of the 10.0 s that the report counts (10 %).");
+  CHECK(wrap(lacked_in_figure_phrase({.undivided_s = 10, .perhaps_no_processor_s = 1}, "Transfer", true),
+             1000) ==
+        "Transfer may include waiting without a processor: up to 1.00 s of the 10.0 s that the report counts "
+        "(10 %).");
   CHECK(lacked_in_figure_phrase({.late_s = 9}, "Transfer", true).empty());
 }
 

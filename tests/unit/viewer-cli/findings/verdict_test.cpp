@@ -95,6 +95,15 @@ TEST_CASE("A run that lacks processors for most of its time is starved, though i
   CHECK(decide(losses) == VerdictKind::starved);
 }
 
+TEST_CASE("Without time lines, what ranks perhaps lacked in waits for late ones counts as well") {
+  Losses losses = nothing_lost();
+  losses.messages_s = 390;
+  losses.perhaps_no_processor_s = 199;
+  CHECK(decide(losses) == VerdictKind::messages);
+  losses.processors_s = 1;
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
 TEST_CASE("Where all lack processors for half of the run, ranks that are late in turns are no other cause") {
   Losses losses = nothing_lost();
   losses.intermittent_s = 150;
