@@ -5,6 +5,7 @@
 #include "findings/losses.hpp"
 
 #include "blame/machine.hpp"
+#include "findings/crowded.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
@@ -69,6 +70,7 @@ class Measurement {
     }
     for (const database::ScheduledThread& thread : experiment_.machine().threads)
       losses_.runnable_s += runnable_s(thread);
+    for (const Crowd& crowd : find_crowds(experiment_)) losses_.crowded_s += crowd.lacked_s;
   }
 
   void add_calls() {

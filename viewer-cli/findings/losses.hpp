@@ -17,6 +17,7 @@ struct Losses {
   bool few_processors = false;     ///< the machine is a suspect, and not for slow processors
   double processors_s = 0;         ///< what those that could have worked lacked one then
   double runnable_s = 0;           ///< the same of all threads, in waits too
+  double crowded_s = 0;            ///< all that threads lacked that share processors with too many
   double no_processor_s = 0;       ///< IdlenessParts::no_processor_s
   double perhaps_no_processor_s = 0;  ///< IdlenessParts::perhaps_no_processor_s
   double elsewhere_s = 0;             ///< IdlenessParts::elsewhere_s

@@ -2,6 +2,7 @@
 #include "findings/machine.hpp"
 
 #include "blame/machine.hpp"
+#include "findings/crowded.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -205,14 +206,19 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
 
 std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
   const bool mpi = has_ranks(experiment);
-  const std::string crowded = crowded_hosts_phrase(experiment);
+  std::string crowded = crowded_hosts_phrase(experiment);
+  const std::vector<Crowd> crowds = find_crowds(experiment);
+  const bool sets = crowded.empty() && !crowds.empty();
+  if (sets) crowded = crowd_phrase(experiment, crowds.front());
   return "The machine is the first suspect: " +
          (crowded.empty() ? "threads were ready to run, without a processor, for "
                           : crowded + ". Threads were ready to run, without one, for ") +
          keep(duration(seconds, unicode)) + ", most of it in " + (mpi ? "MPI calls and waits" : "waits") +
          ": others that wait, or other programs, used them. " +
-         (mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
-              : "Start fewer threads") +
+         (sets && crowds.front().bound ? "Bind each rank to as many processors as it has threads, or start "
+                                         "fewer threads"
+          : mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
+                : "Start fewer threads") +
          ", before you change code.";
 }
 
@@ -252,11 +258,12 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
                       advice(experiment, suspect) + (phrases.empty() ? " before you change code." : "."));
   }
   if (phrases.empty() && verdict.kind == VerdictKind::starved)
-    phrases.push_back(starved_waits_phrase(
-        experiment,
-        std::max(verdict.losses.runnable_s,
-                 verdict.losses.no_processor_s + verdict.losses.perhaps_no_processor_s),
-        unicode));
+    phrases.push_back(
+        starved_waits_phrase(experiment,
+                             std::max({verdict.losses.runnable_s,
+                                       verdict.losses.no_processor_s + verdict.losses.perhaps_no_processor_s,
+                                       verdict.losses.crowded_s}),
+                             unicode));
   return phrases;
 }
 

@@ -4,6 +4,7 @@
 
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
+#include "findings/crowded.hpp"
 #include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
@@ -38,6 +39,9 @@ constexpr double kMostOfTheRun = 0.95;
 constexpr double kScattered = 0.2, kLargeEnough = 0.05;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
+/// Of the run, of all threads that share too few processors: who waits for other threads waits for processors
+/// then; and where it may.
+constexpr double kCrowdStarved = 0.25, kCrowdNotable = 0.1;
 /// Of waiting for messages: what a reader should know first.
 constexpr double kLargePart = 1.0 / 3;
 /// Of the run: other waiting that is worth a clause.
@@ -177,7 +181,7 @@ class VerdictWords {
     // Commands that a script runs between lack them, too, and nobody knows their names.
     const auto is_rank = [&](std::uint32_t location) { return experiment_.locations[location].rank >= 0; };
     if (std::ranges::any_of(who, is_rank)) std::erase_if(who, std::not_fn(is_rank));
-    double lacked_s = who.empty() ? losses_.runnable_s : 0, lived_s = 0;
+    double lacked_s = who.empty() ? std::max(losses_.runnable_s, losses_.crowded_s) : 0, lived_s = 0;
     for (const database::ScheduledThread& thread : experiment_.machine().threads) {
       if (!std::ranges::binary_search(who, thread.location)) continue;
       lacked_s += runnable_s(thread);
@@ -188,7 +192,11 @@ class VerdictWords {
     const std::string part = some ? keep(round_percent(std::min(1.0, lacked_s / lived_s)))
                                   : share(std::max(lacked_s, losses_.processors_s + losses_.no_processor_s +
                                                                  losses_.perhaps_no_processor_s));
-    const std::string crowded = who.empty() ? crowded_hosts_phrase(experiment_) : std::string{};
+    std::string crowded = who.empty() ? crowded_hosts_phrase(experiment_) : std::string{};
+    if (who.empty() && crowded.empty()) {
+      const std::vector<Crowd> crowds = find_crowds(experiment_);
+      if (!crowds.empty()) crowded = crowd_phrase(experiment_, crowds.front());
+    }
     return crowded + (crowded.empty() ? "" : "; ") +
            (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
            (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " + part +
@@ -294,6 +302,7 @@ Confidence confidence(VerdictKind kind, const MeasuredLosses& measured, bool tra
     case VerdictKind::starved:
       return rests_on_perhaps(measured.losses) ? Confidence::likely : Confidence::sure;
     case VerdictKind::threads_idle:
+      if (measured.losses.crowded_s >= kCrowdNotable * measured.losses.total_s) return Confidence::likely;
       break;
   }
   return Confidence::sure;
@@ -324,6 +333,11 @@ VerdictKind decide(const Losses& losses) {
   if (losses.runnable_s >= kMostlyStarved * losses.total_s &&
       losses.passing_s() >= std::max({kLittle * losses.total_s, losses.io_s, losses.threads_s,
                                       losses.serial_s + losses.lasting_s}))
+    return VerdictKind::starved;
+  // Those that wait for threads, spinning, take the processors that these lack.
+  const double other_s = std::max({losses.io_s, losses.serial_s, losses.lasting_s, losses.drifting_s,
+                                   losses.intermittent_s, losses.messages_s, losses.startup_s});
+  if (losses.crowded_s >= kCrowdStarved * losses.total_s && !little && losses.threads_s >= other_s)
     return VerdictKind::starved;
   const std::array<std::pair<double, VerdictKind>, 7> kinds = {{
       {losses.io_s, VerdictKind::io},

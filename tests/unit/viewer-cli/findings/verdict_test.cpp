@@ -104,6 +104,17 @@ TEST_CASE("Without time lines, what ranks perhaps lacked in waits for late ones 
   CHECK(decide(losses) == VerdictKind::starved);
 }
 
+TEST_CASE("Threads that wait for threads which lack processors with them are starved") {
+  Losses losses = nothing_lost();
+  losses.threads_s = 150;
+  losses.crowded_s = 99;
+  CHECK(decide(losses) == VerdictKind::threads_idle);
+  losses.crowded_s = 101;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.lasting_s = 151;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+}
+
 TEST_CASE("Where all lack processors for half of the run, ranks that are late in turns are no other cause") {
   Losses losses = nothing_lost();
   losses.intermittent_s = 150;
