@@ -1,5 +1,6 @@
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/mpi_calls.hpp"
 #include "findings/thread_waits.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -102,7 +103,10 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   } else {
     gain = "It is all of the only rank's time.";
   }
-  const std::string cut = cut_time_lines_phrase(experiment);
+  std::string cut = cut_time_lines_phrase(experiment);
+  if (const std::string unmatched = unmatched_requests_phrase(experiment, "the path and its savings");
+      !unmatched.empty())
+    cut += (cut.empty() ? "" : " ") + unmatched;
   const std::string doubt =
       threads ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
                 "with the one that left MPI last, which need not be the one that was waited for."

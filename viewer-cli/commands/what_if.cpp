@@ -4,6 +4,7 @@
 
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/mpi_calls.hpp"
 #include "merge/input/marker.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "print/text.hpp"
@@ -192,6 +193,9 @@ class Writer {
   /// What the traces lack.
   void incomplete() {
     const database::TraceAnalyses& trace = experiment_.trace();
+    if (const std::string unmatched = unmatched_requests_phrase(experiment_, "the prediction");
+        !unmatched.empty())
+      paragraph(screen_.warning(unmatched));
     if (trace.traced < experiment_.run.ranks)
       paragraph(screen_.warning("Only " + keep(counted(trace.traced, "rank")) + " of " +
                                 grouped(static_cast<double>(experiment_.run.ranks)) +

@@ -133,7 +133,8 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   parts.elsewhere_s = take(rest.elsewhere);
   // While a rank waits for a late one, it needs no processor.
   const double lacked_s = in_mpi > 0 ? without_processor(experiment) * left / in_mpi : 0;
-  if (!all_ranks_traced(experiment)) {
+  parts.unmatched = has_unmatched_requests(experiment);
+  if (!all_ranks_traced(experiment) || parts.unmatched) {
     parts.partly_traced = traced;
     parts.undivided_s = left;
     parts.perhaps_no_processor_s = std::min(lacked_s, left);
@@ -162,6 +163,7 @@ constexpr std::array<std::pair<double IdlenessParts::*, const char*>, 7> kNamedP
      {&IdlenessParts::undivided_s, ""}}};
 
 const char* undivided_what(const IdlenessParts& parts) {
+  if (parts.unmatched) return "of an unknown kind, as partitioned messages are not matched";
   if (parts.partly_traced) return "of a kind that only time lines of all ranks show";
   return "of a kind that only hpcrun-lite --trace shows";
 }
@@ -270,6 +272,8 @@ std::string relation_to_report(const IdlenessParts& parts, const ListedWaits& li
 
 std::string waiting_of_report_phrase(const IdlenessParts& parts, const ListedWaits& listed, bool unicode) {
   std::string text = relation_to_report(parts, listed, unicode);
+  if (parts.unmatched)
+    text += std::string(text.empty() ? "" : " ") + "Waits for partitioned messages are not listed.";
   if (listed.init_s <= 0 || listed.init_s < kSame * (listed.init_s + listed.ranks_s) || parts.sum() <= 0)
     return text;
   return text + (text.empty() ? "" : " ") + "Of what is listed, " + keep(duration(listed.init_s, unicode)) +

@@ -20,6 +20,7 @@ struct IdlenessParts {
   double undivided_s = 0;  ///< without time lines of all ranks: what of the first four nothing distinguishes
   /// Of that, at most: ready to run without a processor. Who waits for a late rank meanwhile loses nothing.
   double perhaps_no_processor_s = 0;
+  bool unmatched = false;        ///< waits for partitioned messages are in no time line
   bool partly_traced = false;    ///< some ranks have time lines
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize take is in none of them
 

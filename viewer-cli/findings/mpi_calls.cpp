@@ -14,6 +14,7 @@
 #include "views/start_up.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -70,6 +71,28 @@ std::vector<ContextId> uncounted_calls(const database::Contents& experiment) {
 
 bool counted_without_trace(const database::Contents& experiment) {
   return experiment.trace().traced == 0 && !experiment.communication().calls.empty();
+}
+
+bool has_unmatched_requests(const database::Contents& experiment) {
+  bool starts = false, known = false;
+  for (const CallTraffic& call : experiment.communication().calls) {
+    const std::string name = mpi_call_name(experiment, call.context);
+    starts = starts || name == "MPI_Start" || name == "MPI_Startall";
+    known = known || name.ends_with("_init") || name == kFurtherPaths;
+  }
+  // Only samples know calls of these names. Where none met one, no other call made what was started.
+  static constexpr std::array kPartitioned = {"MPI_Psend_init",  "MPI_Precv_init",   "MPI_Pready",
+                                              "MPI_Pready_list", "MPI_Pready_range", "MPI_Parrived"};
+  return (starts && !known) || std::ranges::any_of(views::mpi_calls(experiment), [&](ContextId call) {
+           return std::ranges::find(kPartitioned, mpi_call_name(experiment, call)) != kPartitioned.end();
+         });
+}
+
+std::string unmatched_requests_phrase(const database::Contents& experiment, const std::string& what) {
+  if (!has_unmatched_requests(experiment)) return {};
+  return "Waits for partitioned messages (MPI_Psend_init) are not matched with their senders, and count as "
+         "time of the calls that wait: " +
+         what + " may be wrong.";
 }
 
 std::string mpi_call_name(const database::Contents& experiment, ContextId context) {

@@ -50,6 +50,13 @@ std::string mpi_call_name(const database::Contents& experiment, database::Contex
 /// were counted.
 std::string hardest_working_call(const database::Contents& experiment);
 
+/// Whether ranks started requests whose messages nothing matches: partitioned ones (MPI_Psend_init).
+bool has_unmatched_requests(const database::Contents& experiment);
+
+/// Then: a sentence that their waits are missing, so that `what`, such as `the path`, is not to be trusted;
+/// else empty.
+std::string unmatched_requests_phrase(const database::Contents& experiment, const std::string& what);
+
 /// Whether a function of this name may wait for a message.
 bool receives(const std::string& name);
 

@@ -100,6 +100,31 @@ TEST_CASE("without time lines, ranks without a processor may have waited for lat
         "for late ranks");
 }
 
+TEST_CASE("waits for partitioned messages are of no known kind, though there are time lines") {
+  views::testing::SolverSample solver;
+  const auto build = [&](const char* init) {
+    database::Experiment& e = solver.sample.build();
+    e.trace.traced = 8;
+    e.strings[e.contexts[solver.allreduce].name] = "MPI_Start";
+    e.communication.calls = {{.context = solver.allreduce, .threads = 8, .calls = 3, .ns = kSecond}};
+    if (init == nullptr) return;
+    e.strings[e.contexts[solver.setup].name] = init;
+    e.communication.calls.push_back({.context = solver.setup, .threads = 8, .calls = 1, .ns = kSecond});
+  };
+  const auto unmatched = [&] { return has_unmatched_requests(views::Figures(solver.sample).experiment()); };
+  build("MPI_Send_init");
+  CHECK_FALSE(unmatched());
+  build("MPI_Psend_init");
+  CHECK(unmatched());
+  build(nullptr);
+  CHECK(unmatched());
+  const views::Figures figures(solver.sample);
+  const IdlenessParts parts = divide_idleness(figures, diagnose(figures), {});
+  CHECK(parts.undivided_s == Approx(parts.sum()));
+  CHECK(waiting_of_report_phrase(parts, {}, true).ends_with("partitioned messages are not listed."));
+  CHECK(unmatched_requests_phrase(figures.experiment(), "the path").ends_with("the path may be wrong."));
+}
+
 TEST_CASE("what ranks wait in receives is for another world, where they started one") {
   views::testing::SolverSample solver;
   database::Experiment& e = solver.sample.build();
