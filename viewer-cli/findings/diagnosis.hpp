@@ -92,7 +92,8 @@ bool reads_or_writes(const SuspectFacts& facts);
 bool lacks_cpu(const SuspectFacts& facts);
 
 /// Whether to balance a suspect's work may make the run shorter: not where its excess lacks CPU time, nor
-/// where threads that are no ranks sleep, read or write, which may be to wait for another process.
+/// where threads that are no ranks sleep, read or write, which may be to wait for another process, nor where
+/// the other threads may be there for other work.
 bool may_save(const database::Contents& experiment, const SuspectFacts& facts);
 
 /// How sure a suspect is: a hint where its excess lacks CPU time, else what prof-mpi found (docs/blame.md).
