@@ -78,10 +78,18 @@ TEST_CASE("The ranks below a launcher are found, and those elsewhere counted") {
   CHECK(missing_note(job, {0, 1, 2, 3}, true).empty());
 }
 
-TEST_CASE("Who is no launcher, or nobody, is refused") {
+TEST_CASE("Who is no launcher is refused") {
   const Child child({"A=1"});
   CHECK_THROWS_WITH(job_below(child.pid(), true), Catch::Contains("no process below"));
-  CHECK_THROWS_WITH(job_of_processes({1 << 22}), Catch::Contains("there is none on this host"));
+}
+
+TEST_CASE("Of processes that are named, those that exist are looked at, and each other one is told") {
+  const Child child({"A=1"});
+  const Job job = job_of_processes({1 << 22, child.pid()});
+  REQUIRE(job.targets.size() == 1);
+  CHECK(job.targets[0].pid == child.pid());
+  REQUIRE(job.unseen.size() == 1);
+  CHECK_THAT(job.unseen[0], Catch::Contains("process 4194304: there is none on this host"));
 }
 
 TEST_CASE("A refusal names the tracer that a process has already") {
