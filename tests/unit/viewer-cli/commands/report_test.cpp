@@ -261,7 +261,9 @@ TEST_CASE("Of processes that are no ranks, who sleeps or reads may wait for anot
     solver.sample.build().run.ranks = ranks;
     return may_save(solver.sample.experiment(), facts);
   };
+  database::Suspect suspect;
   SuspectFacts works, sleeps, reads;
+  for (SuspectFacts* const facts : {&works, &sleeps, &reads}) facts->suspect = &suspect;
   works.excess_cpu_share = works.usual_cpu_share = 0.9;
   CHECK(saves(works, 0));
   sleeps.excess_cpu_share = 0.01;
@@ -271,6 +273,8 @@ TEST_CASE("Of processes that are no ranks, who sleeps or reads may wait for anot
     CHECK(saves(facts, 8));
     CHECK_FALSE(saves(facts, 0));
   }
+  suspect.doubt = database::Doubt::pools;
+  CHECK_FALSE(saves(works, 8));
 }
 
 TEST_CASE("A balanced run is described in one sentence, without blame") {
