@@ -50,7 +50,7 @@ bool has_stood(const Process& process, const Thread& thread, bool only_look, con
 Situation::Situation(const Picture& now, const Picture* before) : ranks_(now) {
   std::int32_t most = -1;
   for (const Process& process : now.processes) most = std::max(most, process.rank);
-  state_.assign(static_cast<std::size_t>(most + 1), State::free);
+  state_.assign(static_cast<std::size_t>(most) + 1, State::free);
   std::map<std::pair<std::string, std::uint64_t>, const Process*> earlier_ones;
   if (before != nullptr) {
     // Ranks come first: what a process was before an exec has its number, too.

@@ -114,7 +114,7 @@ List blame_list(const views::Figures& figures, const std::vector<Blamed>& blamed
   const Waiters waiting(figures);
   const auto idle_ns = [](const Blamed& each) { return to_ns(each.idle_s); };
   std::vector<Blamed> listed = blamed;
-  std::ranges::stable_partition(listed, [](const Blamed& each) { return !each.serves; });
+  std::stable_partition(listed.begin(), listed.end(), [](const Blamed& each) { return !each.serves; });
   add_rows(list, listed, options, idle_ns, [&](const Blamed& each) {
     const std::vector<std::uint32_t> waited = waiting.of(each);
     const std::string who = waited.empty() ? "nobody in particular" : threads_phrase(experiment, waited);

@@ -222,7 +222,7 @@ class PartnerRows {
  private:
   [[nodiscard]] std::string partners_phrase() const {
     if (rows_.front().ranks != 1) return ", " + counted(rows_.front().ranks, "rank") + " together";
-    if (const std::string own = own_phrase(); !own.empty()) return own;
+    if (std::string own = own_phrase(); !own.empty()) return own;
     std::size_t least = sides_.size(), most = 0;
     for (const auto& [from, to] : partners_) {
       const std::size_t others = to.size() - to.count(from);

@@ -89,7 +89,7 @@ std::vector<Row> shared_rows(const stuck::Picture& picture, const std::vector<st
     const std::string most = stuck::span_of_time(group.most);
     rows.push_back({.who = stuck::ranks_in_words(group.ranks),
                     .what = key.first,
-                    .since = least == most ? least : least + " to " + most,
+                    .since = least == most ? least : (least + " to ").append(most),
                     .whom = group.whom.empty() ? "" : "for " + stuck::ranks_in_words(group.whom),
                     .where = key.second});
   }

@@ -281,7 +281,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
       sections.add(key, paths.number(wait.cause_context), wait);
   }
   auto rows = groups.take();
-  std::ranges::stable_partition(rows, [](const auto& each) { return !each.first.serves; });
+  std::stable_partition(rows.begin(), rows.end(), [](const auto& each) { return !each.first.serves; });
   add_rows(list, rows, options, [&](const WaitKey& key, const RowGroup& group) {
     ListRow row{.ns = group.ns,
                 .counted_ns = key.serves || metrics::is_completion(key.pattern) ? 0 : group.ns,
