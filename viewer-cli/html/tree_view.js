@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** Removes outer qualifiers, which differ least between names, until `letters` letters or no qualifier are left. */
+/** Removes outer qualifiers until at most `letters` letters are left, or no qualifier. Outer ones differ least. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);

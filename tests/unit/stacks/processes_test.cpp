@@ -83,7 +83,7 @@ TEST_CASE("Who is no launcher is refused") {
   CHECK_THROWS_WITH(job_below(child.pid(), true), Catch::Contains("no process below"));
 }
 
-TEST_CASE("Of processes that are named, those that exist are looked at, and each other one is told") {
+TEST_CASE("Of the processes named, those that exist are looked at, and the others are reported") {
   const Child child({"A=1"});
   const Job job = job_of_processes({1 << 22, child.pid()});
   REQUIRE(job.targets.size() == 1);
