@@ -76,7 +76,8 @@ TEST_CASE("Whatever signal ends a process, the terminal is given back and unfini
       std::raise(signal);
     });
     CHECK(death.signal == signal);
-    CHECK(death.said == "[restored]");
+    // An emulator says in its own words what its program died of.
+    CHECK((death.said == "[restored]" || death.said.starts_with("[restored]qemu: uncaught target signal")));
     CHECK(std::distance(std::filesystem::directory_iterator(scratch.path), {}) == 1);  // what was said
   }
 }
@@ -96,11 +97,18 @@ TEST_CASE("An uncaught exception is reported in one line") {
 TEST_CASE("A signal after memory has run out is reported as out of memory") {
   const Scratch scratch;
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS}) {
+    constexpr int kNoLimit = 77;
     const Death death = die(scratch, [signal] {
-      const struct rlimit none {};
+      struct rlimit none {};
       ::setrlimit(RLIMIT_AS, &none);
+      ::getrlimit(RLIMIT_AS, &none);
+      if (none.rlim_cur != 0) ::_exit(kNoLimit);
       std::raise(signal);
     });
+    if (death.status == kNoLimit) {
+      WARN("not checked: an emulator lets nobody limit its memory");
+      return;
+    }
     CHECK(death.status == 1);
     CHECK(death.said.starts_with("[restored]tool: out of memory ("));
   }

@@ -127,11 +127,16 @@ TEST_CASE("Nothing is started for the job of another user") {
   if (geteuid() != 0) return;  // cannot become another
   const pid_t child = fork();
   if (child == 0) {
-    setuid(65534);
-    pause();
+    if (setuid(65534) == 0) pause();
     _exit(0);
   }
-  while (owner_of(child) != 65534U) usleep(1000);
+  while (owner_of(child) != 65534U) {
+    if (waitpid(child, nullptr, WNOHANG) == child) {
+      WARN("not checked: this name space knows no other user");
+      return;
+    }
+    usleep(1000);
+  }
   const std::vector<Launcher> theirs = {launched_by(child)};
   CHECK(elsewhere_of(theirs, notes).empty());
   REQUIRE(notes.size() == 1);
