@@ -1,5 +1,6 @@
 // Computes for a while and then ends in the given way. Usage: ends HOW SECONDS [ARGUMENT]
 #include <atomic>
+#include <cassert>
 #include <cerrno>
 #include <chrono>
 #include <csetjmp>
@@ -231,6 +232,12 @@ const std::map<std::string, void (*)()> kEnds = {
        std::quick_exit(7);
      }},
     {"abort", [] { std::abort(); }},
+    {"failed_assert", [] { assert(getpid() == 0); }},
+    {"handled_assert",
+     [] {
+       std::signal(SIGABRT, [](int) { say("handled"); });
+       assert(getpid() == 0);
+     }},
     {"handled_abort", [] { abort_with([](int) { say("handled"); }); }},
     {"raised_again",
      [] {

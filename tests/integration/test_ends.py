@@ -107,6 +107,8 @@ class Ends(Process):
     def test_an_abort_is_noted_whatever_the_handler_does(self):
         for how, status, end in (
             ("abort", -signal.SIGABRT, "it aborted"),
+            ("failed_assert", -signal.SIGABRT, "it aborted"),
+            ("handled_assert", -signal.SIGABRT, "it aborted"),
             ("handled_abort", -signal.SIGABRT, "it aborted"),
             ("raised_again", -signal.SIGABRT, "it aborted"),
             ("exit_of_abort", 8, "it aborted"),

@@ -26,6 +26,8 @@ using culprit::runtime::Real;
 CULPRIT_REAL constinit Real<void(int)> real_exit{"_exit"};
 CULPRIT_REAL constinit Real<void(int)> real_c99_exit{"_Exit"};
 CULPRIT_REAL constinit Real<void()> real_abort{"abort"};
+CULPRIT_REAL constinit Real<void(const char*, const char*, unsigned, const char*)> real_assert_fail{
+    "__assert_fail"};
 
 /// True if abort() will end the process at once: a handler of the program's own, or of its MPI library, runs
 /// before, and may yet jump away. (Ignoring the signal does not help against abort.)
@@ -33,6 +35,16 @@ bool abort_is_deadly() {
   struct sigaction action {};
   return sigaction(SIGABRT, nullptr, &action) == 0 &&
          (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+}
+
+/// Before abort() in a function of ours whose frame this is.
+void before_abort(const void* frame) {
+  if (!own_process()) return;
+  if (abort_is_deadly()) {
+    end_process(EndReason::abort);
+  } else {
+    culprit::runtime::announce_abort(reinterpret_cast<std::uintptr_t>(frame));
+  }
 }
 
 }  // namespace
@@ -50,14 +62,16 @@ CULPRIT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
 }
 
 CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
-  if (own_process()) {
-    if (abort_is_deadly()) {
-      end_process(EndReason::abort);
-    } else {
-      culprit::runtime::announce_abort(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
-    }
-  }
+  before_abort(__builtin_frame_address(0));
   real_abort();
+  __builtin_unreachable();
+}
+
+/// A failed assert: it calls the C library's own abort, past the one above.
+CULPRIT_EXPORT __attribute__((noreturn)) void __assert_fail(const char* assertion, const char* file,
+                                                            unsigned line, const char* function) noexcept {
+  before_abort(__builtin_frame_address(0));
+  real_assert_fail(assertion, file, line, function);
   __builtin_unreachable();
 }
 
