@@ -67,7 +67,8 @@ CULPRIT_EXPORT __attribute__((noreturn)) void abort() noexcept {
   __builtin_unreachable();
 }
 
-/// A failed assert: it calls the C library's own abort, past the one above.
+// A failed assert calls the C library's own abort, past the one above.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): a name of the C library
 CULPRIT_EXPORT __attribute__((noreturn)) void __assert_fail(const char* assertion, const char* file,
                                                             unsigned line, const char* function) noexcept {
   before_abort(__builtin_frame_address(0));
