@@ -28,7 +28,8 @@ struct Frame {
   std::uint32_t line = 0;  ///< where the path goes on; 0: unknown
   std::string module;
   bool inlined = false;
-  bool mpi = false;  ///< a function of MPI's: what is further in is MPI's own affair, and left out
+  bool python = false;  ///< a function of Python; the interpreter's own frames follow
+  bool mpi = false;     ///< a function of MPI's: what is further in is MPI's own affair, and left out
 };
 
 /// A message, with the world's rank of the other process, kAnySource, kNobody or kUnknownRank.

@@ -3,6 +3,7 @@
 // unless whole ones are asked for: who waits for whom does not depend on what lies inside.
 #include "stuck/places.hpp"
 
+#include "measurement/python_function.hpp"
 #include "print/text.hpp"
 #include "structure/structure.hpp"
 
@@ -76,10 +77,26 @@ std::string Places::name_of(const std::string& path) const {
   return base_of(known == names_.end() ? path : known->second);
 }
 
+std::optional<Places::Address> Places::python_address(const cct::FrameKey& frame,
+                                                      const std::vector<cct::ModuleKey>& modules) {
+  if (frame.kind != cct::FrameKind::region || frame.offset == 0 || frame.module >= modules.size())
+    return std::nullopt;
+  const auto function = measurement::python_function(modules[frame.module].path);
+  if (!function) return std::nullopt;
+  const Address address{module(modules[frame.module]), frame.offset};
+  frames_[address] = {{.name = print::spelled(std::string(function->name)),
+                       .file = print::spelled(std::string(function->file)),
+                       .line = static_cast<std::uint32_t>(frame.offset),
+                       .module = "<python>",
+                       .python = true}};
+  return address;
+}
+
 Places::PathId Places::add(const std::vector<cct::FrameKey>& frames,
                            const std::vector<cct::ModuleKey>& modules) {
   std::vector<Address> path;
   for (const cct::FrameKey& frame : frames) {
+    if (const auto function = python_address(frame, modules)) path.push_back(*function);
     const bool code = frame.kind == cct::FrameKind::call || frame.kind == cct::FrameKind::sample ||
                       frame.kind == cct::FrameKind::interrupted;
     if (!code) continue;

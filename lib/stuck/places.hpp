@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,9 @@ class Places {
   using Address = std::pair<std::uint32_t, std::uint64_t>;  // module of ours, offset
 
   std::uint32_t module(const cct::ModuleKey& key);
+  /// Of a Python function, whose name and line the frame itself has; nothing for any other frame.
+  std::optional<Address> python_address(const cct::FrameKey& frame,
+                                        const std::vector<cct::ModuleKey>& modules);
   [[nodiscard]] std::string name_of(const std::string& path) const;
 
   Depth depth_;

@@ -66,6 +66,20 @@ const Frame* innermost_of_program(const std::vector<Frame>& path) {
   return innermost;
 }
 
+/// Where a frame is inside a Python function, that is the line which its user can change: unless C code of
+/// the program's own lies between, with known lines. Modules of Python's packages have none, as a rule.
+const Frame* place_in_python(const std::vector<Frame>& path, const Frame* innermost) {
+  const Frame* const first = path.data();
+  const Frame* python = innermost;
+  while (python != first && !python->python) --python;
+  if (!python->python || python == innermost) return innermost;
+  const std::string& interpreter = python[1].module;
+  for (const Frame* at = innermost; at != python; --at) {
+    if (at->line != 0 && at->module != interpreter) return at;
+  }
+  return python;
+}
+
 /// What the program has called there of the C library; empty: nothing.
 std::string called_library(const std::vector<Frame>& path) {
   const Frame* const program = innermost_of_program(path);
@@ -77,8 +91,9 @@ std::string called_library(const std::vector<Frame>& path) {
 }  // namespace
 
 std::string place_of(const std::vector<Frame>& path) {
-  const Frame* const innermost = innermost_of_program(path);
+  const Frame* innermost = innermost_of_program(path);
   if (innermost == nullptr) return "";
+  innermost = place_in_python(path, innermost);
   if (innermost->line == 0 || innermost->file.empty()) return innermost->name;
   const std::size_t slash = innermost->file.rfind('/');
   return innermost->name + " at " + innermost->file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +

@@ -122,6 +122,15 @@ class PythonMpi(harness.Workspace):
         self.assertLess(added.get("idleness:sum (I)", 0), 0.05 * spent)
 
 
+    def test_a_deadlock_is_placed_in_python(self):
+        directory = self.here / "run"
+        harness.run(["timeout", "6", *harness.LAUNCHERS["openmpi"], "-n", 2, harness.HPCRUN, "-o", directory, PYTHON, MPI_PROGRAM,
+                     "crossed"], expect=None)  # fmt: skip
+        said = harness.run([harness.VIEWER, directory, "stuck"]).stdout
+        self.assertIn("Stuck: a deadlock of ranks 0, 1", said)
+        self.assertIn(f"wait_for_the_other at python_mpi.py:{line_of('tag=7', MPI_PROGRAM)}", said)
+
+
 @unittest.skipUnless(VERSION in KNOWN, f"{PYTHON} is Python {VERSION}")
 class PythonLeftByAJump(harness.Workspace):
     def test_what_the_interpreter_left_behind_harms_nothing(self):

@@ -1,6 +1,7 @@
 #include "stuck/findings.hpp"
 
 #include "jobs.hpp"
+#include "stuck/words.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -413,4 +414,24 @@ TEST_CASE("a long chain is judged in one pass") {
   const Findings findings = standing(picture);
   REQUIRE(kinds(findings) == std::vector{ProblemKind::deadlock});
   CHECK(findings.problems[0].ranks.size() == kRanks);
+}
+
+TEST_CASE("A place in Python is the function's line, unless code of the program's own lies between") {
+  const auto frame = [](const char* name, const char* module, std::uint32_t line = 0) {
+    return Frame{.name = name, .file = line == 0 ? "" : "/a/b.c", .line = line, .module = module};
+  };
+  std::vector<Frame> path = {
+      frame("main", "python3.11"),
+      {.name = "Solver.step", .file = "/home/me/heat.py", .line = 12, .module = "<python>", .python = true},
+      frame("_PyEval_EvalFrameDefault", "python3.11", 99),
+      frame("PyObject_Vectorcall", "python3.11", 98)};
+  CHECK(place_of(path) == "Solver.step at heat.py:12");
+  path.push_back(frame("MPI.so@0x100", "MPI.so"));
+  path.push_back({.name = "MPI_Recv", .file = {}, .module = "libmpi.so.40", .mpi = true});
+  CHECK(place_of(path) == "Solver.step at heat.py:12");
+  path[4] = frame("exchange", "halo.so", 7);
+  CHECK(place_of(path) == "exchange at b.c:7");
+  path.erase(path.begin() + 1);  // no Python function is known
+  path[3] = frame("MPI.so@0x100", "MPI.so");
+  CHECK(place_of(path) == "MPI.so@0x100");
 }
