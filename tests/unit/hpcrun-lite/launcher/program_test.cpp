@@ -40,6 +40,11 @@ struct Workspace {
   fs::path path;
 };
 
+/// Of this program, which an emulator knows by its own path only.
+fs::path own_path() {
+  return fs::read_symlink("/proc/self/exe");
+}
+
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -79,7 +84,7 @@ TEST_CASE("a dynamically linked program is found with its loader and libraries")
 TEST_CASE("the PATH is searched as a shell does") {
   const Workspace here;
   fs::create_directory(here.path / "second");
-  fs::create_symlink("/proc/self/exe", here.path / "second" / "found");
+  fs::create_symlink(own_path(), here.path / "second" / "found");
   const fs::path passed_over = here.write("found", "not executable", false);
   const SearchPath path(here.path.string() + ":/nowhere:" + (here.path / "second").string());
   INFO(passed_over);
@@ -97,7 +102,7 @@ TEST_CASE("what cannot be run has the shell's exit statuses") {
 
 TEST_CASE("a script is judged by its interpreter") {
   const Workspace here;
-  fs::create_symlink("/proc/self/exe", here.path / "sh");
+  fs::create_symlink(own_path(), here.path / "sh");
   const SearchPath path(here.path);
   const auto script = find_program(here.write("script", "#!/usr/bin/env sh\ntrue\n").string());
   CHECK(script.script);
