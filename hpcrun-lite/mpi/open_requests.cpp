@@ -226,11 +226,25 @@ void cancel_request(MPI_Request request) {
       });
 }
 
-void forget_request(MPI_Request request) {
+// Later receives are matched only when this one is known to take no message of theirs. Whoever cancels a
+// receive without waiting for the end of that means it: it counts as cancelled although MPI has not said so.
+int release_request(MPI_Request request, Operation* operations) {
+  int count = 0;
   OpenRequest open;
   do {
-    if (!requests.take(key_of(request), open)) return;
-  } while (open.paired);
+    if (!requests.take(key_of(request), open)) break;
+    if (!open.active || !is_receive(open.operation)) continue;
+    MPI_Status status;
+    if (is_complete(request, status)) {
+      operations[count++] = completed(open, status);
+    } else if (open.cancelling) {
+      operations[count] = open.operation;
+      operations[count].begins = false;
+      operations[count].completes = operations[count].cancelled = true;
+      ++count;
+    }
+  } while (open.paired && count < kMostOfOneRequest);
+  return count;
 }
 
 // What was asked for is what came, whatever the status says: MPICH 4.0 leaves those of MPI_Isendrecv as they

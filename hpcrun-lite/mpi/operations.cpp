@@ -2,6 +2,8 @@
 
 #include "mpi/real_call.hpp"
 
+#include <algorithm>
+
 namespace culprit::mpi {
 namespace {
 
@@ -150,8 +152,8 @@ void before(const CommunicatorRelease& facts, Before<CommunicatorRelease>& /*bef
 void before(const GroupRelease& facts, Before<GroupRelease>& /*before*/) {
   forget_group(*facts.group);
 }
-void before(const RequestRelease& facts, Before<RequestRelease>& /*before*/) {
-  forget_request(*facts.request);
+void before(const RequestRelease& facts, Before<RequestRelease>& before) {
+  before.count = release_request(*facts.request, before.ended);
 }
 void before(const Cancellation& facts, Before<Cancellation>& /*before*/) {
   cancel_request(*facts.request);
@@ -228,6 +230,10 @@ int operations(const PersistentReceive& facts, const Before<PersistentReceive>& 
                Operation* /*operations*/) {
   add_persistent(*facts.request, receive(facts.received));
   return 0;
+}
+int operations(const RequestRelease& /*facts*/, const Before<RequestRelease>& before, Operation* operations) {
+  std::copy_n(before.ended, before.count, operations);
+  return before.count;
 }
 
 // -- Collectives

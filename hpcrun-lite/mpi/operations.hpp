@@ -30,6 +30,11 @@ struct Before<WindowRelease> {
   Context window = kNoContext;
 };
 template <>
+struct Before<RequestRelease> {
+  int count = 0;
+  Operation ended[kMostOfOneRequest];
+};
+template <>
 struct Before<FileClosing> {
   File file{};
 };
@@ -65,6 +70,7 @@ int operations(const MatchedReceiveStart& facts, const Before<MatchedReceiveStar
 int operations(const ExchangeStart& facts, const Before<ExchangeStart>& before, Operation* operations);
 int operations(const PersistentSend& facts, const Before<PersistentSend>& before, Operation* operations);
 int operations(const PersistentReceive& facts, const Before<PersistentReceive>& before, Operation* operations);
+int operations(const RequestRelease& facts, const Before<RequestRelease>& before, Operation* operations);
 
 int operations(const CommunicatorCreation& facts, const Before<CommunicatorCreation>& before, Operation* operations);
 int operations(const MembersCommunicatorCreation& facts, const Before<MembersCommunicatorCreation>& before, Operation* operations);

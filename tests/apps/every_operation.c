@@ -195,6 +195,12 @@ static void nonblocking(void) {
   E("");
   MPI_Wait(&request[0], MPI_STATUS_IGNORE);
   E("-receive on=world peer=%d tag=23 bytes=0 id=e cancelled", left);
+  MPI_Irecv(in, 9, MPI_INT, left, 24, world, &request[0]);
+  E("+receive on=world peer=%d tag=24 id=given-up", left);
+  MPI_Cancel(&request[0]);
+  E("");
+  MPI_Request_free(&request[0]);
+  E("-receive on=world peer=%d tag=24 bytes=0 id=given-up cancelled", left);
   MPI_Irecv(in, 9, MPI_INT, MPI_PROC_NULL, 23, world, &request[0]);
   E("+receive on=world tag=23 id=f");
   MPI_Wait(&request[0], MPI_STATUS_IGNORE);
