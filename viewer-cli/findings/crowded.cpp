@@ -8,6 +8,7 @@
 #include "text/quantity.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -59,18 +60,43 @@ Crowd crowd_of(const Place& place) {
   return crowd;
 }
 
-}  // namespace
+/// Of each host, the sets of processors that have none in common.
+using Hosts = std::map<std::string_view, std::vector<Place>>;
 
-std::vector<Crowd> find_crowds(const database::Contents& experiment) {
-  std::map<std::string_view, std::vector<Place>> hosts;
+Hosts find_places(const database::Contents& experiment) {
+  Hosts hosts;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
     Place own = place_of(thread);
     std::vector<Place>& places = hosts[std::string_view(experiment.locations[thread.location].host)];
     std::erase_if(places, [&own](Place& other) { return own.take(other); });
     places.push_back(std::move(own));
   }
+  return hosts;
+}
+
+}  // namespace
+
+double free_processors_s(const database::Contents& experiment) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  if (experiment.machine().threads.empty()) return kUnknown;
+  double free_s = 0;
+  for (const auto& [host, places] : find_places(experiment)) {
+    for (const Place& place : places) {
+      if (place.processors.empty()) return kUnknown;
+      double longest_s = 0, worked_s = 0;
+      for (const database::ScheduledThread* const thread : place.threads) {
+        longest_s = std::max(longest_s, seconds_of(thread->sampled_ns));
+        worked_s += seconds_of(thread->work_cpu_ns);
+      }
+      free_s += std::max(0.0, longest_s * static_cast<double>(place.processors.size()) - worked_s);
+    }
+  }
+  return free_s;
+}
+
+std::vector<Crowd> find_crowds(const database::Contents& experiment) {
   std::vector<Crowd> crowds;
-  for (const auto& [host, places] : hosts) {
+  for (const auto& [host, places] : find_places(experiment)) {
     for (const Place& place : places) {
       Crowd crowd = crowd_of(place);
       if (crowd.processors > 0 && crowd.wanted >= kCrowded * static_cast<double>(crowd.processors))

@@ -22,6 +22,10 @@ struct Crowd {
 /// processors.
 std::vector<Crowd> find_crowds(const database::Contents& experiment);
 
+/// Processor time that was there for the run's threads, and that none of them worked in, in seconds: infinite
+/// where the processors are not known. Other programs may have had it. Cost: as above.
+double free_processors_s(const database::Contents& experiment);
+
 /// `threads 0, 1 of rank 0 share 1 processor, and 1.4 threads want one at a time`
 std::string crowd_phrase(const database::Contents& experiment, const Crowd& crowd);
 

@@ -46,6 +46,7 @@ class Measurement {
       add_suspects();
       add_varying_work();
       divide_the_rest();
+      losses_.threads_lost_s = std::min(losses_.threads_s, free_processors_s(experiment_));
       add_sleep();
     }
     return {.losses = losses_, .lasting = lasting_, .serial = serial_, .io = io_};

@@ -29,16 +29,18 @@ struct Losses {
   double late_for_files_s = 0;  ///< in collective calls of MPI-IO, waiting for late ranks: not in `io_s`
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
-  double messages_s = 0;  ///< the other waiting in MPI, and `moving_s`
-  double moving_s = 0;    ///< in MPI calls, working: copying, sending, polling, reductions; not files
-  double hidden_s = 0;    ///< waiting in MPI that is no loss, since main threads work meanwhile
-  double threads_s = 0;   ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
+  double messages_s = 0;      ///< the other waiting in MPI, and `moving_s`
+  double moving_s = 0;        ///< in MPI calls, working: copying, sending, polling, reductions; not files
+  double hidden_s = 0;        ///< waiting in MPI that is no loss, since main threads work meanwhile
+  double threads_s = 0;       ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
+  double threads_lost_s = 0;  ///< of it, no more than processors were free for
 
   /// Waiting for no rank that is late all the time.
   [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s - moving_s; }
   [[nodiscard]] bool mostly_lost() const { return 2 * without_path > samples; }
   [[nodiscard]] double sum() const {
-    return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s + threads_s;
+    return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s +
+           threads_lost_s;
   }
 };
 

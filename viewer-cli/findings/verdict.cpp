@@ -141,11 +141,15 @@ class VerdictWords {
     return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
            (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
-           share(waiting_s) + " waiting" + (2 * losses_.hidden_s >= waiting_s ? hidden_phrase() : ".");
+           share(waiting_s) + " waiting" + harmless_waiting(waiting_s);
   }
 
-  [[nodiscard]] static std::string hidden_phrase() {
-    return ", mostly of threads that communicate while main threads work.";
+  [[nodiscard]] std::string harmless_waiting(double waiting_s) const {
+    if (2 * losses_.hidden_s >= waiting_s)
+      return ", mostly of threads that communicate while main threads work.";
+    if (2 * (losses_.threads_s - losses_.threads_lost_s) >= waiting_s)
+      return ", mostly of threads for which no processor was free, as others of the run kept all busy.";
+    return ".";
   }
 
   [[nodiscard]] static std::string in_calls(const std::string& name) {
@@ -317,28 +321,41 @@ std::string verdict_name(VerdictKind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-VerdictKind decide(const Losses& losses) {
-  if (losses.total_s <= 0 || losses.samples < kFewSamples * losses.threads || losses.mostly_lost())
-    return VerdictKind::too_short;
-  const double lost_s = losses.sum() - losses.startup_s;
-  const bool little = lost_s < kLittle * (losses.total_s - losses.startup_s);
+namespace {
+
+bool is_little(double lost_s, const Losses& losses) {
+  return lost_s < kLittle * (losses.total_s - losses.startup_s);
+}
+
+/// Where processors are what lacks, threads wait for that, too: all their waiting counts.
+bool is_starved(const Losses& losses) {
+  const double lost_s = losses.sum() - losses.threads_lost_s + losses.threads_s - losses.startup_s;
+  const bool little = is_little(lost_s, losses);
   // Who lacks a processor makes others wait, but does not read and write for longer.
   const bool mostly_io = losses.io_s >= std::max(lost_s - losses.io_s, losses.processors_s);
   if (losses.few_processors && !mostly_io && (!little || losses.processors_s >= kLittle * losses.total_s))
-    return VerdictKind::starved;
+    return true;
   if (losses.processors_s + losses.no_processor_s + losses.perhaps_no_processor_s >=
       kMostlyStarved * losses.total_s)
-    return VerdictKind::starved;
+    return true;
   // Then the scheduler makes now one rank late, now another.
   if (losses.runnable_s >= kMostlyStarved * losses.total_s &&
       losses.passing_s() >= std::max({kLittle * losses.total_s, losses.io_s, losses.threads_s,
                                       losses.serial_s + losses.lasting_s}))
-    return VerdictKind::starved;
+    return true;
   // Those that wait for threads, spinning, take the processors that these lack.
   const double other_s = std::max({losses.io_s, losses.serial_s, losses.lasting_s, losses.drifting_s,
                                    losses.intermittent_s, losses.messages_s, losses.startup_s});
-  if (losses.crowded_s >= kCrowdStarved * losses.total_s && !little && losses.threads_s >= other_s)
-    return VerdictKind::starved;
+  return losses.crowded_s >= kCrowdStarved * losses.total_s && !little && losses.threads_s >= other_s;
+}
+
+}  // namespace
+
+VerdictKind decide(const Losses& losses) {
+  if (losses.total_s <= 0 || losses.samples < kFewSamples * losses.threads || losses.mostly_lost())
+    return VerdictKind::too_short;
+  if (is_starved(losses)) return VerdictKind::starved;
+  const double lost_s = losses.sum() - losses.startup_s;
   const std::array<std::pair<double, VerdictKind>, 7> kinds = {{
       {losses.io_s, VerdictKind::io},
       {losses.serial_s, VerdictKind::serial},
@@ -346,14 +363,14 @@ VerdictKind decide(const Losses& losses) {
       {losses.drifting_s, VerdictKind::uneven_drifting},
       {losses.intermittent_s, VerdictKind::uneven_intermittent},
       {losses.messages_s, VerdictKind::messages},
-      {losses.threads_s, VerdictKind::threads_idle},
+      {losses.threads_lost_s, VerdictKind::threads_idle},
   }};
   const auto largest = *std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.first; });
   if (losses.startup_s >= kMuchStartup * losses.total_s && losses.startup_s > largest.first)
     return VerdictKind::startup;
   const double rest_s = losses.total_s - losses.startup_s;
   const bool scattered = lost_s < kScattered * rest_s && largest.first < kLargeEnough * rest_s;
-  return little || scattered ? VerdictKind::healthy : largest.second;
+  return is_little(lost_s, losses) || scattered ? VerdictKind::healthy : largest.second;
 }
 
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,

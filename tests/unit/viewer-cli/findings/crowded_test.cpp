@@ -4,6 +4,7 @@
 #include "text/prose.hpp"
 #include "views/solver_sample.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -43,6 +44,25 @@ TEST_CASE("threads that want more processors than they are bound to are a crowd"
   CHECK(crowds[0].lacked_s == Approx(5));
   CHECK(wrap(crowd_phrase(figures.experiment(), crowds[0]), 1000)
             .ends_with(" share 1 processor, and 1.4 threads want one at a time"));
+}
+
+TEST_CASE("processor time is free where no thread works in it, and unknown with the processors") {
+  const auto working = [](std::uint16_t processor, std::uint32_t location, std::uint64_t work_s) {
+    database::ScheduledThread thread = on(processor, location, 10, 0);  // it spins in its waits
+    thread.work_cpu_ns = work_s * kSecond;
+    return thread;
+  };
+  const auto free_s = [](const std::vector<database::ScheduledThread>& threads) {
+    views::testing::SolverSample solver;
+    solver.sample.build().machine.threads = threads;
+    return free_processors_s(views::Figures(solver.sample).experiment());
+  };
+  database::ScheduledThread anywhere = working(0, 1, 4);
+  CHECK(free_s({working(0, 0, 9), anywhere, working(1, 2, 7)}) == Approx(0 + 3));
+  anywhere.processors = {};
+  anywhere.online = 0;
+  CHECK(std::isinf(free_s({working(0, 0, 9), anywhere})));
+  CHECK(std::isinf(free_s({})));
 }
 
 TEST_CASE("threads whose processors overlap share all of them") {

@@ -42,7 +42,7 @@ TEST_CASE("The verdict is the largest loss, from a tenth of the run on") {
       {&Losses::drifting_s, VerdictKind::uneven_drifting},
       {&Losses::intermittent_s, VerdictKind::uneven_intermittent},
       {&Losses::messages_s, VerdictKind::messages},
-      {&Losses::threads_s, VerdictKind::threads_idle},
+      {&Losses::threads_lost_s, VerdictKind::threads_idle},
   };
   for (const auto& [loss, kind] : kinds) {
     Losses losses = nothing_lost();
@@ -106,10 +106,12 @@ TEST_CASE("Without time lines, what ranks perhaps lacked in waits for late ones 
 
 TEST_CASE("Threads that wait for threads which lack processors with them are starved") {
   Losses losses = nothing_lost();
-  losses.threads_s = 150;
+  losses.threads_s = losses.threads_lost_s = 150;
   losses.crowded_s = 99;
   CHECK(decide(losses) == VerdictKind::threads_idle);
   losses.crowded_s = 101;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.threads_lost_s = 0;  // as no processor is free
   CHECK(decide(losses) == VerdictKind::starved);
   losses.lasting_s = 151;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
@@ -133,7 +135,7 @@ TEST_CASE("Many small losses are not healthy from a fifth of the run on, or wher
   CHECK(decide(losses) == VerdictKind::healthy);
   losses.lasting_s = 21;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
-  losses.lasting_s = losses.threads_s = losses.intermittent_s = 18;
+  losses.lasting_s = losses.threads_lost_s = losses.intermittent_s = 18;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 
