@@ -310,7 +310,12 @@ double Search::gain_by_removing(const Rest& rest, const Part& part,
 
 /// The two figures of docs/algorithms.md 5.5.
 void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const {
-  suspect.save_balanced_ns = rounded(explains / threads());
+  // Other code may hold the same ranks up for longer: what this code is spread over gains no more than its
+  // longest time is above its mean.
+  const std::span<const std::uint64_t> work = work_.of(e.part.ranges);
+  const double mean = mean_of(work);
+  const auto [shortest, longest] = std::ranges::minmax(work);
+  suspect.save_balanced_ns = rounded(std::min(explains / threads(), static_cast<double>(longest) - mean));
   double removed = explains / threads();
   const std::vector<std::size_t> culprits = culprits_of(e);
   if (const auto count = static_cast<double>(culprits.size()); count > 0 && count < threads()) {
@@ -324,7 +329,7 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
       removed = std::min(removed, gain_by_removing(lateness.rest, e.part, at));
     }
   }
-  suspect.save_removed_ns = rounded(removed);
+  suspect.save_removed_ns = rounded(std::min(removed, static_cast<double>(longest - shortest)));
 }
 
 /// The suspects below a balanced context, in the parts that are not left out, that make `blame` ns of others'

@@ -82,7 +82,7 @@ std::string RanksPane::group_text(const AlikeThreads& group) const {
   std::string text = group.name + ": ";
   const std::string most = amount(group.largest);
   const std::string least = amount(group.smallest);
-  text += least == most ? most : least.substr(0, least.find(' ')) + " to " + most;
+  text += least == most ? most : least.substr(0, least.rfind(' ')) + " to " + most;
   constexpr double kNotable = 1.5;
   const double mean = summarize(series_.front().values).mean;
   if (mean > 0 && group.smallest >= kNotable * mean)
