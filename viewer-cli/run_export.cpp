@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -215,11 +216,21 @@ void write_special(const fs::path& target, const views::Source& source, const In
   (void)write_to(descriptor, target, source, invocation);
 }
 
+/// A former export is replaced; what cannot be made again is not.
+void refuse_own_files(const fs::path& target) {
+  std::array<char, 7> begin{};
+  std::ifstream(target, std::ios::binary).read(begin.data(), begin.size());
+  if (std::string_view(begin.data(), begin.size()) == "CULPRIT")
+    throw CommandError("export: " + target.string() +
+                       ": is a database or a measurement of Culprit's (name another file with -o)");
+}
+
 /// A file gets its name once it is complete, and is for those who may read the database.
 void write_file(const fs::path& target, const views::Source& source, const Invocation& invocation) {
   if (fs::is_symlink(target))
     throw CommandError("export: " + target.string() +
                        ": is a link to a file (name the file itself with -o, or - for standard output)");
+  refuse_own_files(target);
   files::NewFile made(target);
   files::Readership readers =
       write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);

@@ -238,6 +238,7 @@ class WrongUse(Workspace):
             ([database, "export", "perfetto", "--metric", "idleness"], 2, ["--metric", "export perfetto"]),
             ([database, "export", "csv", "--metric", "idleness"], 2, ["--metric", "export csv"]),
             ([database, "export", "csv", "-o", self.here / "no" / "x"], 1, ["No such file", "-o"]),
+            ([database, "export", "csv", "-o", database], 1, ["run1.db", "is a database", "-o"]),
             ([self.here / "gone.db"], 1, ["gone.db", "does not exist", "prof-mpi"]),
             ([self.here / "text.db"], 1, ["text.db"]),
             ([self.here / "empty"], 1, ["empty"]),

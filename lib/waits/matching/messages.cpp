@@ -266,7 +266,8 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
 bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
   if (send.buffered) return false;
   if (!send.blocking) return true;
-  // What was posted too late to be waited for only shows that the call's other sends were not, either.
+  // What was posted too late to be waited for only shows that the call's other sends up to its size were not,
+  // either.
   return arrival.posted_ns > send.enter_ns && (!send.alone || arrival.posted_ns < send.exit_ns);
 }
 
@@ -278,6 +279,7 @@ void Messages::notify_sender(const Sent& send, const Arrival& arrival) {
                                .operation = send.blocking ? 0 : send.exit_ns,
                                .candidate = {.event = send.call.index,
                                              .pattern = WaitPattern::late_receiver,
+                                             .size = send.size,
                                              .ns = arrival.posted_ns,
                                              .cause = arrival.posted,
                                              .cause_context = arrival.posted_context},

@@ -1,11 +1,11 @@
 // Classifies waits: decides what each call of a time line waited for, once all candidates are known
 // (definitions of Hermanns 2009 and Scalasca; docs/algorithms.md 7). The latest candidate decides, or the
 // earliest where the call returns at the first of its operations. The call waited only if that moment lies
-// between its enter and its exit. A receive that was posted after the exit shows that the call's sends needed
-// none: then its other operations decide. Then the parts of waits (wrong order, late complete, early fence)
-// and completions are added. Candidates come in no order: they are sorted for some thousand calls at a time.
-// The same pass adds up what the line spent in its computation regions. Cost: linear in events and
-// candidates.
+// between its enter and its exit. A receive that was posted after the exit shows that its send needed none,
+// nor did smaller ones of the call: then its other operations decide. Then the parts of waits (wrong order,
+// late complete, early fence) and completions are added. Candidates come in no order: they are sorted for
+// some thousand calls at a time. The same pass adds up what the line spent in its computation regions. Cost:
+// linear in events and candidates.
 #include "waits/states/wait_classification.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool decides(const Candidate& a, const Candidate& b, bool earliest) {
   return std::tuple(a.cause, a.pattern) < std::tuple(b.cause, b.pattern);
 }
 
-/// A call that completed without this receive: its sends were eager.
+/// A call that completed without this receive: its send was eager.
 bool shows_eager(const Event& event, const Candidate& candidate) {
   return !event.any && candidate.pattern == WaitPattern::late_receiver && candidate.ns >= event.exit_ns;
 }
@@ -137,12 +137,14 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
                                                        std::span<const Candidate> candidates) {
   const Candidate* main = nullptr;
   bool rarer = false;
-  const bool eager = std::ranges::any_of(
-      candidates, [&](const Candidate& candidate) { return shows_eager(event, candidate); });
+  int largest_eager = -1;
+  for (const Candidate& candidate : candidates) {
+    if (shows_eager(event, candidate)) largest_eager = std::max(largest_eager, int{candidate.size});
+  }
   for (const Candidate& candidate : candidates) {
     if (!is_whole_wait(candidate.pattern)) {
       rarer = true;
-    } else if ((!eager || candidate.pattern != WaitPattern::late_receiver) &&
+    } else if ((candidate.pattern != WaitPattern::late_receiver || candidate.size > largest_eager) &&
                (main == nullptr || decides(candidate, *main, event.any))) {
       main = &candidate;
     }

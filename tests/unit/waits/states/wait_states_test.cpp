@@ -40,6 +40,25 @@ TEST_CASE("an eager send that returned before the receive was posted did not wai
   CHECK(found.unmatched == Unmatched{});
 }
 
+TEST_CASE("a receive that was posted after the call's end says nothing of its larger sends") {
+  const auto waits = [](std::uint64_t first_bytes, std::uint64_t second_bytes) {
+    Operation first = message(kSend, 1), second = message(kSend, 2);
+    first.bytes = first_bytes;
+    second.bytes = second_bytes;
+    ScriptedRun run(3);
+    run.call(0, 10, 11, {begun(first, 1)});
+    run.call(0, 12, 13, {begun(second, 2)});
+    run.call(0, 20, 610, {completed(first, 1), completed(second, 2)});
+    run.call(1, 600, 611, {message(kReceive, 0)});
+    run.call(2, 700, 701, {message(kReceive, 0)});
+    return analyse(run).waits;
+  };
+  const std::vector<FoundWait> for_the_first = {{0, 2, WaitPattern::late_receiver, 580, 1, 0}};
+  CHECK(waits(500'000, 8) == for_the_first);
+  CHECK(waits(8, 500'000).empty());
+  CHECK(waits(8, 8).empty());
+}
+
 TEST_CASE("a call that completes several operations waits for the latest of them") {
   ScriptedRun run(3);
   run.call(0, 10, 11, {begun(message(kReceive, 1), 1)});
