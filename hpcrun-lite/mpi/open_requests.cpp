@@ -233,11 +233,11 @@ int release_request(MPI_Request request, Operation* operations) {
   OpenRequest open;
   do {
     if (!requests.take(key_of(request), open)) break;
-    if (!open.active || !is_receive(open.operation)) continue;
+    if (!open.active || !open.cancelling || !is_receive(open.operation)) continue;
     MPI_Status status;
     if (is_complete(request, status)) {
       operations[count++] = completed(open, status);
-    } else if (open.cancelling) {
+    } else {
       operations[count] = open.operation;
       operations[count].begins = false;
       operations[count].completes = operations[count].cancelled = true;

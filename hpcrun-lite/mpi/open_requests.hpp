@@ -40,8 +40,8 @@ int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status
                      Operation* operations);
 /// It may be cancelled: its status will show.
 void cancel_request(MPI_Request request);
-/// Before it is freed: what is known of the receive that nobody will complete, in `operations`; returns how
-/// many that is. It has its message, or was cancelled. One that may still take a message is forgotten.
+/// Before it is freed: what became of a receive that was cancelled and that nobody will complete, in
+/// `operations`; returns how many that is. Of any other one nothing is said.
 int release_request(MPI_Request request, Operation* operations);
 
 /// The operations of receives as their status says.
