@@ -235,14 +235,10 @@ int release_request(MPI_Request request, Operation* operations) {
     if (!requests.take(key_of(request), open)) break;
     if (!open.active || !open.cancelling || !is_receive(open.operation)) continue;
     MPI_Status status;
-    if (is_complete(request, status)) {
-      operations[count++] = completed(open, status);
-    } else {
-      operations[count] = open.operation;
-      operations[count].begins = false;
-      operations[count].completes = operations[count].cancelled = true;
-      ++count;
-    }
+    Operation& ended = operations[count++] = open.operation;
+    ended.begins = false;
+    ended.completes = ended.cancelled = true;
+    if (is_complete(request, status)) ended = completed(open, status);
   } while (open.paired && count < kMostOfOneRequest);
   return count;
 }

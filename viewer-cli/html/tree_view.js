@@ -103,7 +103,7 @@ export class Outline {
   }
 }
 
-/** Removes outer qualifiers until at most `letters` letters are left, or no qualifier. Outer ones differ least. */
+/** Shortens a name to at most `letters` letters, if it can, by removing its outer qualifiers: names differ least in these. */
 export function withoutQualifiers(name, letters) {
   let rest = name;
   while (rest.length > letters && /^[\w~]+::./.test(rest)) rest = rest.slice(rest.indexOf('::') + 2);
