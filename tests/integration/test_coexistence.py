@@ -14,17 +14,17 @@ LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 
 
 class Coexistence(harness.Workspace):
-    def check(self, program, *arguments, rate=1000, readable=(0,), env=None, options=()):
-        """Runs a program unmeasured and measured, compares, and merges."""
+    def check(self, program, *arguments, rate=1000, readable=(0,), env=None, options=(), status=0):
+        """Runs a program unmeasured and measured, compares, and merges. `status`: what it exits with."""
         env = env or harness.ENVIRONMENT
         command = [program, *arguments]
-        expected = harness.run(command, cwd=self.here, env=env)
+        expected = harness.run(command, expect=status, cwd=self.here, env=env)
         self.directory = self.here / "run"
         measure = [harness.HPCRUN, "-o", self.directory, "-e", f"REALTIME@f{rate}", *options]
-        measured = harness.run([*measure, *command], cwd=self.here, env=env)
+        measured = harness.run([*measure, *command], expect=status, cwd=self.here, env=env)
         self.assertEqual(measured.stdout, expected.stdout)
-        status = harness.run([harness.PROF_MPI, "--force", self.directory], expect=None).returncode
-        self.assertIn(status, readable)
+        merged = harness.run([harness.PROF_MPI, "--force", self.directory], expect=None).returncode
+        self.assertIn(merged, readable)
         return measured
 
     def deed(self, name, **options):
@@ -80,6 +80,9 @@ class Coexistence(harness.Workspace):
     def test_stacks_smaller_than_a_signal_needs(self):
         self.deed("small-stacks")
 
+    def test_handlers_on_small_stacks_that_move_bytes_and_end_the_process(self):
+        self.deed("small-signal-stack", status=3)
+
     # -- descriptors, directories, limits, confinement
 
     def test_all_descriptors_closed_and_taken(self):
@@ -129,6 +132,9 @@ class Coexistence(harness.Workspace):
 
     def test_filtered_system_calls_by_number(self):
         self.deed("filtered-calls-by-syscall")
+
+    def test_system_calls_that_the_program_has_handed_to_itself(self):
+        self.deed("dispatched-calls")
 
     def test_namespaces_of_processes_with_one_thread(self):
         self.deed("namespaces")

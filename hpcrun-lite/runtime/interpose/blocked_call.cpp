@@ -63,14 +63,11 @@ void cut(void* argument) {
   end_recording(record->thread);
 }
 
-/// The handler's stack is no place for handlers of the program's: all signals are blocked while it is used.
-constexpr KernelMask kAll = ~KernelMask{0};
-
-/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. With all
-/// signals blocked. Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
+/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. Not inlined:
+/// the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
   Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
-  culprit_call_on_stack(&record, act, thread->handler_stack + kHandlerStack);
+  on_handler_stack(thread, act, &record);
   return record.done;
 }
 
@@ -107,7 +104,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   unpark();
   // A child by a raw system call shares the parent's file; one by clone may run beside it, on the same stack.
   const bool publishes = limit_ns >= kPublish && !sampling_stopped() && own_process();
-  const KernelMask before = change_mask(SIG_BLOCK, publishes ? kAll : process.mask);
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   const bool blocked = (before & process.mask) != 0;
   // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
   const auto place = reinterpret_cast<std::uintptr_t>(this);
@@ -116,20 +113,14 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   if (!was_blocked_) thread_->blocked_from = place;
   interposed_around_ = push(thread_->interposed, this, function);
   if (culprit_rt_thread.counted) begin_window(thread_, account_time());
-  if (!publishes) return;
-  published_ = record_here(thread_, publish);
-  change_mask(SIG_SETMASK, before | process.mask);
+  if (publishes) published_ = record_here(thread_, publish);
 }
 
 BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
   const int error = errno;
   if (published_) withdraw(thread_);
-  if (sampling_stopped() && own_process()) {
-    const KernelMask before = change_mask(SIG_BLOCK, kAll);
-    record_here(thread_, cut);
-    change_mask(SIG_SETMASK, before);
-  }
+  if (sampling_stopped() && own_process()) record_here(thread_, cut);
   if (!was_blocked_) {
     thread_->blocked_from = outer_ > reinterpret_cast<std::uintptr_t>(this) ? outer_ : 0;
     thread_->blocked_call = true;

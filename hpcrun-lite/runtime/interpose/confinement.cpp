@@ -1,5 +1,6 @@
 // Interposes the calls by which a program restricts itself. Before it installs a filter of system calls
-// (seccomp), which might end it at a call of the runtime's, sampling ends and the measurement is sealed.
+// (seccomp), which might end it at a call of the runtime's, or has system calls handed to itself (system-call
+// user dispatch), sampling ends and the measurement is sealed.
 // While it enters a namespace that only a process of one thread may enter, the flusher thread is dismissed.
 #include "runtime/interpose/confinement.hpp"
 
@@ -33,6 +34,9 @@ void end_before_confinement() {
 }
 
 bool confines_by_prctl(long option, long mode, long filter) {
+  constexpr long kSetUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH, which older headers lack
+  constexpr long kDispatchOn = 1;
+  if (option == kSetUserDispatch) return mode == kDispatchOn;
   return option == PR_SET_SECCOMP && (mode != SECCOMP_MODE_FILTER || filter != 0);
 }
 

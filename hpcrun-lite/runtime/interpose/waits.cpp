@@ -44,6 +44,11 @@ constexpr std::uint64_t kForever = BlockedCall::kForever;
 /// The timeout of a look.
 constexpr timespec kNoTime{};
 
+/// A call that is given another time fails, however free what it waits for may be.
+bool is_valid(const timespec* time) {
+  return time->tv_nsec >= 0 && static_cast<std::uint64_t>(time->tv_nsec) < kSecond;
+}
+
 /// Whether a set is there to be changed: of what cannot be read, the kernel says so. Only the kernel's part
 /// of it is read.
 bool is_given(const sigset_t* set) {
@@ -268,11 +273,15 @@ using namespace culprit::runtime;
   return real arguments;                                                           \
   }
 
-#define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit) \
-  CULPRIT_BEGIN(result, name, parameters, exceptions)                                          \
-  const CallMark mark(CallMark::kind, real.address());                                         \
-  const BlockedCall call(real.address(), limit);                                               \
-  return real arguments;                                                                       \
+#define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit, valid, \
+                                 at_once)                                                             \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                                 \
+  const CallMark mark(CallMark::kind, real.address());                                                \
+  const int error = errno;                                                                            \
+  if ((valid) && real at_once == 0) return 0;                                                         \
+  errno = error;                                                                                      \
+  const BlockedCall call(real.address(), limit);                                                      \
+  return real arguments;                                                                              \
   }
 
 #define CULPRIT_LOCKS(result, name, parameters, exceptions, arguments, is_free) \
@@ -336,3 +345,22 @@ CULPRIT_EXPORT int fcntl64(int descriptor, int command, ...) {
   va_end(arguments);
   return control_file(real, descriptor, command, argument);
 }
+
+// The C library exports some functions under two names, and old programs call the second.
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library
+#define CULPRIT_ALSO(second, name) CULPRIT_EXPORT decltype(name) second __attribute__((alias(#name)));
+CULPRIT_ALSO(__close, close)
+CULPRIT_ALSO(__connect, connect)
+CULPRIT_ALSO(__dup2, dup2)
+CULPRIT_ALSO(__fcntl, fcntl)
+CULPRIT_ALSO(__nanosleep, nanosleep)
+CULPRIT_ALSO(__poll, poll)
+CULPRIT_ALSO(__read, read)
+CULPRIT_ALSO(__recv, recv)
+CULPRIT_ALSO(__select, select)
+CULPRIT_ALSO(__send, send)
+CULPRIT_ALSO(__sendmmsg, sendmmsg)
+CULPRIT_ALSO(__sigsuspend, sigsuspend)
+CULPRIT_ALSO(__sigtimedwait, sigtimedwait)
+CULPRIT_ALSO(__write, write)
+// NOLINTEND(bugprone-reserved-identifier)

@@ -185,12 +185,14 @@ bool keeps_calls(measurement::EndReason reason) {
   return reason == measurement::EndReason::left && (calls_in_progress() || thread_id() != process.pid);
 }
 
-}  // namespace
+/// How the process ends.
+struct End {
+  measurement::EndReason reason;
+  int exit_status;
+};
 
-void end_process(measurement::EndReason reason, int exit_status) {
-  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
-  reason = reason_of_end(reason);
-  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+void seal_process(void* argument) {
+  const auto [reason, exit_status] = *static_cast<const End*>(argument);
   unpark();
   const bool stopped = stop_recording();
   hold_flusher();
@@ -212,6 +214,20 @@ void end_process(measurement::EndReason reason, int exit_status) {
     file.keep(reason, now());
   } else if (file.open()) {
     file.seal(reason, now(), stopped);
+  }
+}
+
+}  // namespace
+
+void end_process(measurement::EndReason reason, int exit_status) {
+  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
+  End end{.reason = reason_of_end(reason), .exit_status = exit_status};
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  // A program's handler of crashes ends it, on a stack of its own.
+  if (Thread* thread = this_thread(); thread != nullptr) {
+    on_handler_stack(thread, seal_process, &end);
+  } else {
+    seal_process(&end);
   }
   change_mask(SIG_SETMASK, before);
 }
@@ -308,7 +324,7 @@ void after_fork_in_child() {
   process.stopped.store(false, std::memory_order_relaxed);
   process.ended.store(false, std::memory_order_relaxed);
   reset_control_after_fork();
-  start_brake(process.brake.signal_ns());
+  start_brake_of_child(process.brake.signal_ns());
   restart_regions_after_fork();
   forget_python_modules();
   forget_flusher();
@@ -320,7 +336,7 @@ void after_fork_in_child() {
   // What a shell forks only starts something else; what a rank forks that is not wanted is not wanted either.
   process.active = !is_shell() && !control.off.load(std::memory_order_relaxed);
   if (process.active) {
-    begin_schedules();
+    begin_schedules_of_child();
     restart_after_fork();
   } else {
     culprit_rt_thread.state = nullptr;

@@ -63,12 +63,19 @@ std::uint64_t processors_of_process() {
   return quota != 0 && quota < processors ? quota : processors;
 }
 
+std::uint64_t known_processors = 0;
+
 }  // namespace
 
 void start_brake(std::uint64_t signal_ns) {
+  known_processors = processors_of_process();
+  start_brake_of_child(signal_ns);
+}
+
+void start_brake_of_child(std::uint64_t signal_ns) {
   const Event& first = process.events.events[0];
   constexpr std::uint64_t kUsualPeriod = kSecond / 200;
-  process.brake.start(now(), first.time() ? first.period : kUsualPeriod, processors_of_process(), signal_ns,
+  process.brake.start(now(), first.time() ? first.period : kUsualPeriod, known_processors, signal_ns,
                       measurement::kMaxHalvings);
 }
 

@@ -7,6 +7,8 @@ namespace culprit::runtime {
 /// Starts the process's brake anew, with the processors that it has; `signal_ns` is what a signal costs
 /// besides its handler.
 void start_brake(std::uint64_t signal_ns);
+/// The same in a forked child, which has its parent's processors.
+void start_brake_of_child(std::uint64_t signal_ns);
 
 /// What the control group of the process, or one around it, may use of processors.
 struct ProcessorLimit {

@@ -27,11 +27,12 @@ constexpr std::uint64_t kSamplesOfWork = 4;
 /// What the kernel counted before the process's measurement began: one thread became the program by exec.
 struct Begin {
   int tid = 0;
+  Schedule main;
+  // Of the host, since the measurement has a file.
   std::uint32_t online = 0;   ///< processors of the host
   std::uint64_t tick_ns = 0;  ///< what the kernel counts idle time in; 0: not known
   std::uint64_t time_ns = 0;
   std::uint64_t throttled_ns = 0, idle_ns = measurement::kIdleUnknown;
-  Schedule main;
 };
 Begin begun;
 std::uint64_t next_look = 0;
@@ -126,7 +127,18 @@ void ask(std::size_t index) {
 }  // namespace
 
 void begin_schedules() {
+  begin_schedules_of_child();
+  read_times(begun.tid, begun.main);
+  read_switches(begun.tid, begun.main);
+}
+
+void begin_schedules_of_child() {
+  begun = {};
   begun.tid = static_cast<int>(thread_id());
+  next_look = now() + kFirstLook;
+}
+
+void begin_host_load() {
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   const long ticks = sysconf(_SC_CLK_TCK);
   begun.online = online > 0 ? static_cast<std::uint32_t>(online) : 0;
@@ -134,10 +146,6 @@ void begin_schedules() {
   begun.time_ns = now();
   begun.throttled_ns = processor_limit().throttled_ns;
   begun.idle_ns = idle_time();
-  begun.main = {};
-  read_times(begun.tid, begun.main);
-  read_switches(begun.tid, begun.main);
-  next_look = begun.time_ns + kFirstLook;
 }
 
 void note_schedules_now(std::uint64_t time) {

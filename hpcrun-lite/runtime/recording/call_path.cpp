@@ -273,27 +273,63 @@ void keep(KnownPaths::Place& place, Thread* thread, const unwind::Registers& sta
   place.tree = thread->tree_number;
 }
 
-/// As current_path, for a start in the wrapper of an MPI call that returns to `site`. `chain`: the thread's
-/// Python functions, null where no interpreter runs.
-NodeIndex known_path(Thread* thread, const unwind::Registers& start, std::uint64_t site, PythonChain* chain) {
-  const std::uint64_t python = chain == nullptr ? 0 : hash_of(*chain);
-  KnownPaths::Place& place = thread->calls.known_paths.of(site, start.sp, python);
-  if (place.tree == thread->tree_number && place.modules == module_generation() &&
-      place.regions == thread->regions.changes && place.python == python && place.walk.holds(start))
-    return place.node;
-  if (chain != nullptr) keep_python_chain(thread, *chain);
+/// A walk of the calling thread for whose result some caller waits.
+struct WalkOrder {
+  Thread* thread;
+  const unwind::Registers* start;
+  std::uint64_t site;  ///< what an MPI wrapper's call returns to
+  NodeIndex node;      ///< the result
+};
+
+/// As current_path, for a start in the wrapper of an MPI call; keeps the walk for the next call of its kind.
+void walk_from_wrapper(WalkOrder& order, std::uint64_t python) {
   WalkFlaws flaws;
-  const NodeIndex node = walk_path(thread, start, flaws);
-  keep(place, thread, start, node, python);
-  return node;
+  Thread* const thread = order.thread;
+  order.node = walk_path(thread, *order.start, flaws);
+  keep(thread->calls.known_paths.of(order.site, order.start->sp, python), thread, *order.start, order.node,
+       python);
 }
 
-/// Only where an interpreter runs is there a chain on the stack.
-[[gnu::cold, gnu::noinline]] NodeIndex known_path_in_python(Thread* thread, const unwind::Registers& start,
-                                                            std::uint64_t site) {
+/// Whether the path of such a call is known.
+bool knows_path(const WalkOrder& order, const KnownPaths::Place& place, std::uint64_t python) {
+  const Thread* const thread = order.thread;
+  return place.tree == thread->tree_number && place.modules == module_generation() &&
+         place.regions == thread->regions.changes && place.python == python && place.walk.holds(*order.start);
+}
+
+/// On the handler's stack, as all walks (on_handler_stack).
+[[gnu::cold]] void find_from_wrapper(void* argument) {
+  walk_from_wrapper(*static_cast<WalkOrder*>(argument), 0);
+}
+
+[[gnu::cold]] void find_from_python(void* argument) {
+  auto& order = *static_cast<WalkOrder*>(argument);
   PythonChain chain;
-  read_python_chain(thread, chain);
-  return known_path(thread, start, site, &chain);
+  read_python_chain(order.thread, chain);
+  const std::uint64_t python = hash_of(chain);
+  const KnownPaths::Place& place = order.thread->calls.known_paths.of(order.site, order.start->sp, python);
+  if (knows_path(order, place, python)) {
+    order.node = place.node;
+    return;
+  }
+  keep_python_chain(order.thread, chain);
+  walk_from_wrapper(order, python);
+}
+
+[[gnu::cold]] void find_anywhere(void* argument) {
+  auto& order = *static_cast<WalkOrder*>(argument);
+  WalkFlaws flaws;
+  order.node = current_path(order.thread, *order.start, flaws);
+}
+
+/// As current_path, for a start in the wrapper of an MPI call.
+void find_known_path(WalkOrder& order) {
+  const KnownPaths::Place& place = order.thread->calls.known_paths.of(order.site, order.start->sp, 0);
+  if (knows_path(order, place, 0)) {
+    order.node = place.node;
+  } else {
+    on_handler_stack(order.thread, find_from_wrapper, &order);
+  }
 }
 
 [[gnu::cold, gnu::noinline]] void keep_python(Thread* thread) {
@@ -318,15 +354,18 @@ NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws
 }
 
 NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritPath& path) {
-  WalkFlaws flaws;
+  const unwind::Registers wrapper{
+      .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
+  WalkOrder order{.thread = thread, .start = &wrapper, .site = path.site, .node = 0};
   if (path.pc == 0) {
-    path.node = current_path(thread, here, flaws);
+    order.start = &here;
+    on_handler_stack(thread, find_anywhere, &order);
+  } else if (python_runs()) [[unlikely]] {
+    on_handler_stack(thread, find_from_python, &order);
   } else {
-    const unwind::Registers wrapper{
-        .pc = path.pc, .sp = path.sp, .bp = path.bp, .bx = path.bx, .context = nullptr};
-    path.node = python_runs() ? known_path_in_python(thread, wrapper, path.site)
-                              : known_path(thread, wrapper, path.site, nullptr);
+    find_known_path(order);
   }
+  path.node = order.node;
   path.tree = thread->tree_number;
   return path.node;
 }

@@ -90,9 +90,9 @@ int run_flusher() {
   system_call(SYS_prctl, PR_SET_NAME, word("culprit"));
   duties.begin(separate_descriptors());
   std::uint64_t due = 0;
-  while (!process.ended.load(std::memory_order_acquire)) {
+  for (;;) {
     const std::uint32_t heard = bell.load(std::memory_order_acquire);
-    if (dismissed.load(std::memory_order_acquire)) break;
+    if (process.ended.load(std::memory_order_acquire) || dismissed.load(std::memory_order_acquire)) break;
     run_errand();
     const bool wanted = turn_wanted.exchange(false, std::memory_order_relaxed);
     if (wanted || now() >= due) {
@@ -237,7 +237,8 @@ bool flusher_runs() {
 }
 
 void await_flusher() {
-  constexpr std::uint64_t kLook = kSecond / 1000;
+  constexpr std::uint64_t kLook = kSecond / 10'000;
+  ring();
   for (std::uint64_t waited = 0; running.load(std::memory_order_acquire) && waited < kSecond;
        waited += kLook) {
     const timespec look = to_timespec(kLook);

@@ -8,6 +8,7 @@
 #include "measurement/runtime_notes.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
+#include "runtime/process/scheduling.hpp"
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
@@ -174,6 +175,7 @@ bool ensure_file() {
     file_refused = !open && !file_wanted;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi, world_is_whole);
     if (open) {
+      begin_host_load();
       file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
       note_event_problems();
       note_copying();
@@ -189,12 +191,14 @@ bool file_is_wanted() {
   return file_wanted && !file.open();
 }
 
-bool ensure_tree(Thread* thread) {
-  if (thread->tree != nullptr) return true;
-  if (thread->tree_refused) return false;
+namespace {
+
+/// On the handler's stack: names of files take kilobytes.
+void make_tree(void* argument) {
+  auto* const thread = static_cast<Thread*>(argument);
   if (file_later || !ensure_file()) {
     thread->tree_refused = file_refused;
-    return false;
+    return;
   }
   const FrameKey role =
       thread->main ? FrameKey{} : key_of_address(thread->routine.address, FrameKind::sample);
@@ -205,6 +209,12 @@ bool ensure_tree(Thread* thread) {
   if (again) ring_flusher();  // it has descriptors of its own
   thread->tree_refused = thread->tree == nullptr && !again;
   if (thread->tree_refused) threads_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool ensure_tree(Thread* thread) {
+  if (thread->tree == nullptr && !thread->tree_refused) on_handler_stack(thread, make_tree, thread);
   return thread->tree != nullptr;
 }
 

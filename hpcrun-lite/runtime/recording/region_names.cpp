@@ -105,7 +105,8 @@ bool region_names_full() {
 }
 
 void forget_region_modules() {
-  for (Name& name : names) name.module.store(0, std::memory_order_relaxed);
+  const RegionName count = used.load(std::memory_order_relaxed);
+  for (RegionName name = 0; name < count; ++name) names[name].module.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace culprit::runtime

@@ -207,7 +207,6 @@ struct Charge {
   std::uint64_t ns;
 };
 
-/// On the handler's stack: the program's may be small.
 void record_charge(void* argument) {
   const auto* charge = static_cast<const Charge*>(argument);
   Thread* thread = charge->thread;
@@ -227,10 +226,7 @@ void record_charge(void* argument) {
   const char place = 0;
   if (!own_process() || sampling_stopped() || is_held_off(thread, &place)) return;
   Charge charge{.thread = thread, .start = unwind::registers_here(), .ns = ns};
-  // The handler's stack is no place for handlers of the program's.
-  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
-  culprit_call_on_stack(&charge, record_charge, thread->handler_stack + kHandlerStack);
-  change_mask(SIG_SETMASK, before);
+  on_handler_stack(thread, record_charge, &charge);
 }
 
 }  // namespace

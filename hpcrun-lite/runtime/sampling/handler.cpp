@@ -179,16 +179,13 @@ void take_owed(void* argument) {
   end_recording(owed->thread);
 }
 
-/// Not inlined: the walk starts in this frame, which vanishes from the path as all of ours. On the handler's
-/// stack, as samples: no other handler may run meanwhile.
+/// Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) void charge_owed(Thread* thread) {
   thread->owes_tick = false;
   if (!own_process() || sampling_stopped() || process.empty_handler) return;
   const int error = errno;
   Owed owed{.thread = thread, .start = unwind::registers_here()};
-  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
-  culprit_call_on_stack(&owed, take_owed, thread->handler_stack + kHandlerStack);
-  change_mask(SIG_SETMASK, before);
+  on_handler_stack(thread, take_owed, &owed);
   errno = error;
 }
 

@@ -224,6 +224,21 @@ void free_thread(Thread* thread);
 /// thread's stack was left by a longjmp, and forgotten. Async-signal-safe.
 bool is_counting(Thread* thread, std::uintptr_t sp);
 
+/// Calls `act(argument)` on the calling thread's stack for handlers, where it is not on it already, with all
+/// signals blocked meanwhile: it is no place for the program's handlers. For what needs much stack: the
+/// program's own may be a coroutine's, or a signal handler's of 8 KB. Async-signal-safe; two system calls.
+inline void on_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
+  const char here = 0;
+  const char* const stack = thread->handler_stack;
+  if (&here >= stack && &here < stack + kHandlerStack) {
+    act(argument);
+    return;
+  }
+  const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
+  culprit_call_on_stack(argument, act, thread->handler_stack + kHandlerStack);
+  change_mask(SIG_SETMASK, before);
+}
+
 /// All threads that ever were, used or not; follow `next`.
 Thread* first_thread();
 

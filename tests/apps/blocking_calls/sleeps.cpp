@@ -12,6 +12,12 @@
 #include <threads.h>
 #include <unistd.h>
 
+// Second names that the C library exports, and no header declares.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" int __poll(pollfd* descriptors, nfds_t count, int timeout);
+extern "C" int __nanosleep(const timespec* length, timespec* rest);
+// NOLINTEND(bugprone-reserved-identifier)
+
 namespace blocking {
 
 namespace {
@@ -41,6 +47,7 @@ std::vector<Row> sleeping() {
   };
   return {
       {Kind::timed, "nanosleep", [] { return plain(nanosleep(&kShort, nullptr)); }},
+      {Kind::timed, "__nanosleep", [] { return plain(__nanosleep(&kShort, nullptr)); }},
       {Kind::timed, "clock_nanosleep",
        [] { return code(clock_nanosleep(CLOCK_MONOTONIC, 0, &kShort, nullptr)); }},
       {Kind::timed, "clock_nanosleep until", [until] { return until(CLOCK_MONOTONIC); }},
@@ -136,6 +143,7 @@ std::vector<Row> polling() {
   static const sigset_t none{};
   return {
       {Kind::timed, "poll", [] { return plain(poll(nullptr, 0, 60)); }},
+      {Kind::timed, "__poll", [] { return plain(__poll(nullptr, 0, 60)); }},
       {Kind::timed, "ppoll", [] { return plain(ppoll(nullptr, 0, &kShort, nullptr)); }},
       {Kind::timed, "ppoll with mask", [] { return plain(ppoll(nullptr, 0, &kShort, &none)); }},
       {Kind::timed, "select",

@@ -24,6 +24,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -63,6 +64,72 @@ void small_stacks() {
   makecontext(&task, compute_in_task, 0);
   swapcontext(&scheduler, &task);
   say("the task ended");
+}
+
+/// An alternate stack for signals, above a page that nobody may touch, with room for a handler's signal, one
+/// of the sampler's meanwhile, and 2 KB.
+void take_small_signal_stack() {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t size = 2 * getauxval(AT_MINSIGSTKSZ) + 2048;
+  void* memory = mmap(nullptr, size + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  require(mprotect(memory, kPage, PROT_NONE) == 0, "mprotect");
+  const stack_t stack{.ss_sp = static_cast<char*>(memory) + kPage, .ss_flags = 0, .ss_size = size};
+  require(sigaltstack(&stack, nullptr) == 0, "sigaltstack");
+}
+
+void on_signal_stack(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
+  require(sigaction(signal, &action, nullptr) == 0, "sigaction");
+}
+
+int pipe_ends[2];
+
+/// What event loops write to wake themselves, and how handlers wait.
+void move_bytes(int /*signal*/) {
+  char byte = 1;
+  const timespec moment{.tv_sec = 0, .tv_nsec = 1000};
+  for (int i = 0; i < 2; ++i) {
+    require(write(pipe_ends[1], &byte, 1) == 1 && read(pipe_ends[0], &byte, 1) == 1, "a byte");
+    nanosleep(&moment, nullptr);
+    poll(nullptr, 0, 1);
+  }
+}
+
+void report_crash(int /*signal*/) {
+  constexpr char kMessage[] = "the stack overflowed\n";
+  require(write(STDOUT_FILENO, kMessage, sizeof kMessage - 1) > 0, "write");
+  _exit(3);
+}
+
+int recurse(int depth) {
+  volatile char frame[4096];
+  frame[depth % 4096] = static_cast<char>(depth);
+  return recurse(depth + 1) + frame[0];
+}
+
+/// Handlers that read, write, wait and end the process on stacks of the usual 8 KB or so, as faulthandler and
+/// asyncio do together in Python, and as every crash handler does; before the process has been sampled, too.
+void small_signal_stack() {
+  require(pipe(pipe_ends) == 0, "pipe");
+  take_small_signal_stack();
+  on_signal_stack(SIGUSR1, move_bytes);
+  raise(SIGUSR1);
+  for (int i = 0; i < 100; ++i) {
+    compute(2);
+    raise(SIGUSR1);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    on_signal_stack(SIGSEGV, report_crash);
+    recurse(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  say("exit status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1));
+  on_signal_stack(SIGSEGV, report_crash);
+  _exit(recurse(0));
 }
 
 /// Closes every descriptor and takes all numbers for files of its own.
@@ -212,6 +279,34 @@ void filtered_calls(bool by_prctl) {
   say("computed");
 }
 
+volatile char dispatch = 0;  // what the kernel looks at: 1 hands system calls to the program
+volatile int handed_over = 0;
+
+void take_call(int /*signal*/) {
+  dispatch = 0;
+  handed_over = handed_over + 1;
+}
+
+/// Has system calls handed to itself, as Wine does: it gets its own, and nobody else's.
+void dispatched_calls() {
+  constexpr unsigned long kSetUserDispatch = 59, kOn = 1;
+  compute(100);
+  signal(SIGSYS, take_call);
+  if (prctl(static_cast<int>(kSetUserDispatch), kOn, 0, 0, &dispatch) != 0)
+    return say("the kernel hands over no calls");
+  constexpr int kCalls = 50;
+  int own = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    handed_over = 0;
+    dispatch = 1;
+    for (volatile int k = 0; k < 2'000'000;) k = k + 1;
+    syscall(SYS_getpid);
+    if (dispatch == 0 && handed_over == 1) ++own;
+    dispatch = 0;
+  }
+  say(std::to_string(own) + " of " + std::to_string(kCalls) + " calls");
+}
+
 /// Namespaces that only a process with a single thread can enter.
 void namespaces() {
   compute(100);
@@ -292,6 +387,7 @@ void filters_asked_for() {
 
 std::vector<Deed> limits() {
   return {{"small-stacks", small_stacks},
+          {"small-signal-stack", small_signal_stack},
           {"descriptors", descriptors},
           {"never-waits", never_waits},
           {"data-for-standard-error", data_for_standard_error},
@@ -303,6 +399,7 @@ std::vector<Deed> limits() {
           {"no-new-privileges", no_new_privileges},
           {"filtered-calls", [] { filtered_calls(true); }},
           {"filtered-calls-by-syscall", [] { filtered_calls(false); }},
+          {"dispatched-calls", dispatched_calls},
           {"namespaces", namespaces},
           {"namespaces-by-number", leave_namespace_by_number},
           {"become-nobody", [] { give_privileges_away(become_nobody); }},
