@@ -9,8 +9,8 @@ namespace culprit::runtime {
 /// processes that are not measured.
 void end_before_confinement();
 
-/// True if this prctl call, or seccomp operation, can install a filter or has system calls dispatched. Without one it only finds out whether
-/// the kernel knows filters.
+/// True if this prctl call, or seccomp operation, can install a filter or has system calls dispatched.
+/// Without one it only finds out whether the kernel knows filters.
 bool confines_by_prctl(long option, long mode, long filter);
 bool confines_by_seccomp(long operation, long filter);
 
