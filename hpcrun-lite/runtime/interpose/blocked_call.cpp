@@ -63,11 +63,14 @@ void cut(void* argument) {
   end_recording(record->thread);
 }
 
-/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. Not inlined:
+constexpr KernelMask kAll = ~KernelMask{0};
+
+/// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. With all
+/// signals blocked. Not inlined:
 /// the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
   Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
-  on_handler_stack(thread, act, &record);
+  move_to_handler_stack(thread, act, &record);
   return record.done;
 }
 
@@ -104,7 +107,7 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   unpark();
   // A child by a raw system call shares the parent's file; one by clone may run beside it, on the same stack.
   const bool publishes = limit_ns >= kPublish && !sampling_stopped() && own_process();
-  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  const KernelMask before = change_mask(SIG_BLOCK, publishes ? kAll : process.mask);
   const bool blocked = (before & process.mask) != 0;
   // By a call that this one interrupts, or by the program; else a longjmp left a call without unblocking.
   const auto place = reinterpret_cast<std::uintptr_t>(this);
@@ -113,14 +116,20 @@ BlockedCall::BlockedCall(const void* function, std::uint64_t limit_ns) : thread_
   if (!was_blocked_) thread_->blocked_from = place;
   interposed_around_ = push(thread_->interposed, this, function);
   if (culprit_rt_thread.counted) begin_window(thread_, account_time());
-  if (publishes) published_ = record_here(thread_, publish);
+  if (!publishes) return;
+  published_ = record_here(thread_, publish);
+  change_mask(SIG_SETMASK, before | process.mask);
 }
 
 BlockedCall::~BlockedCall() {
   if (thread_ == nullptr) return;
   const int error = errno;
   if (published_) withdraw(thread_);
-  if (sampling_stopped() && own_process()) record_here(thread_, cut);
+  if (sampling_stopped() && own_process()) {
+    const KernelMask before = change_mask(SIG_BLOCK, kAll);
+    record_here(thread_, cut);
+    change_mask(SIG_SETMASK, before);
+  }
   if (!was_blocked_) {
     thread_->blocked_from = outer_ > reinterpret_cast<std::uintptr_t>(this) ? outer_ : 0;
     thread_->blocked_call = true;

@@ -241,7 +241,7 @@ void dispatch(Delivery& delivery) {
   const int saved_errno = errno;
   Delivery delivery{.thread = this_thread(), .info = info, .context = context, .taken = false};
   if (delivery.thread != nullptr) {
-    culprit_call_on_stack(&delivery, take, delivery.thread->handler_stack + kHandlerStack);
+    move_to_handler_stack(delivery.thread, take, &delivery);
   } else {
     delivery.taken = is_overflow(info) || take_trial(info);  // sent before the thread's events ended
   }

@@ -89,7 +89,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     act_in_shadow(signal, info, context);
   } else if (thread != nullptr && thread->papi.set != kPapiNull) {
     Delivery delivery{.signal = signal, .info = info, .context = context};
-    culprit_call_on_stack(&delivery, deliver, thread->handler_stack + kHandlerStack);
+    move_to_handler_stack(thread, deliver, &delivery);
   }
   errno = saved_errno;
 }

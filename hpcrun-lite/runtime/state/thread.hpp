@@ -224,9 +224,14 @@ void free_thread(Thread* thread);
 /// thread's stack was left by a longjmp, and forgotten. Async-signal-safe.
 bool is_counting(Thread* thread, std::uintptr_t sp);
 
-/// Calls `act(argument)` on the calling thread's stack for handlers, where it is not on it already, with all
-/// signals blocked meanwhile: it is no place for the program's handlers. For what needs much stack: the
-/// program's own may be a coroutine's, or a signal handler's of 8 KB. Async-signal-safe; two system calls.
+/// Calls `act(argument)` on the calling thread's stack for handlers. With all signals blocked: it is no place
+/// for the program's handlers. Async-signal-safe.
+inline void move_to_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
+  culprit_call_on_stack(argument, act, thread->handler_stack + kHandlerStack);
+}
+
+/// The same, with whatever signals, and where the thread may be on that stack already. For what needs much
+/// stack: the program's own may be a coroutine's, or a signal handler's of 8 KB. Two system calls.
 inline void on_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
   const char here = 0;
   const char* const stack = thread->handler_stack;
@@ -235,7 +240,7 @@ inline void on_handler_stack(Thread* thread, void (*act)(void*), void* argument)
     return;
   }
   const KernelMask before = change_mask(SIG_BLOCK, ~KernelMask{0});
-  culprit_call_on_stack(argument, act, thread->handler_stack + kHandlerStack);
+  move_to_handler_stack(thread, act, argument);
   change_mask(SIG_SETMASK, before);
 }
 
