@@ -9,6 +9,11 @@ inline constexpr char kWhyNotSampled[] = " not sampled in every thread: ";
 /// Of a rank that exits without MPI_Finalize: stands between `rank 3` and the status.
 inline constexpr char kExitStatus[] = " ended with exit status ";
 
+/// Of a rank that crashed: stands between `rank 3` and what ended it, `SIGSEGV (Segmentation fault)` or that
+/// it aborted.
+inline constexpr char kEndedBy[] = " was ended by ";
+inline constexpr char kAbort[] = "an abort (MPI_Abort, abort or an uncaught exception)";
+
 /// Of a process that was stopped for some seconds: stands between `rank 3` and how long.
 inline constexpr char kStoodStill[] = " stood still for ";
 

@@ -5,6 +5,7 @@
 // not move are not reported, since that is why they do not.
 #include "stuck/findings.hpp"
 
+#include "measurement/runtime_notes.hpp"
 #include "stuck/words.hpp"
 
 #include <algorithm>
@@ -56,13 +57,30 @@ std::string not_stuck(const Situation& situation, const Picture& now) {
          (longest->ranks.size() == 1 ? ", which is " + whereabouts(other) : "");
 }
 
-/// Who ended a job that is over. Ranks that another one's MPI_Abort killed did not abort.
-std::vector<std::int32_t> aborted_ranks(const Picture& now) {
+/// Who ended a job that is over. Ranks that the launcher killed for that did not crash.
+std::vector<std::int32_t> crashed_ranks(const Picture& now) {
   std::vector<std::int32_t> ranks;
   for (const Process& process : now.processes) {
-    if (now.over && process.aborted && process.rank >= 0) ranks.push_back(process.rank);
+    if (now.over && !process.crash.empty() && process.rank >= 0) ranks.push_back(process.rank);
   }
   return ranks;
+}
+
+/// `, in smooth at a.c:20`, `, rank 2 in smooth at a.c:20`; empty where it is not known.
+std::string where_crashed(const Process& process, bool alone) {
+  if (process.crashed < 0) return {};
+  const Thread& thread = process.threads[static_cast<std::size_t>(process.crashed)];
+  return ", " + (alone ? "" : name_of(process) + ' ') + whereabouts(thread);
+}
+
+/// `Crashed: SIGSEGV (Segmentation fault) ended rank 2, in smooth at a.c:20`
+std::string crash_in_words(const std::vector<std::int32_t>& crashed, const Situation& situation) {
+  const Process& first = *situation.ranks().find(crashed.front());
+  const std::string where = where_crashed(first, crashed.size() == 1);
+  if (first.crash == measurement::kAbort)
+    return "Aborted: " + ranks_in_words(crashed) +
+           " ended the job (MPI_Abort, abort or an uncaught exception)" + where;
+  return "Crashed: " + first.crash + " ended " + ranks_in_words(crashed) + where;
 }
 
 /// Whether its main thread waited in a call until it ended: then that thread did not end it, but the MPI
@@ -107,7 +125,7 @@ FirstGone first_gone(const Picture& now) {
   bool hosts = false;
   for (const Process& process : now.processes) {
     if (process.rank < 0) continue;
-    if (process.life == Life::ended || process.aborted) return {};
+    if (process.life == Life::ended || !process.crash.empty()) return {};
     hosts = hosts || process.host != now.processes.front().host;
     second = std::max(second, std::min(longest, process.silent_s));
     if (process.silent_s <= longest) continue;
@@ -120,9 +138,7 @@ FirstGone first_gone(const Picture& now) {
 
 std::string verdict_on(const Findings& findings, const Situation& situation, const Picture& now) {
   if (findings.stuck()) return "Stuck: " + verdict_of(findings.problems.front());
-  if (!findings.aborted.empty())
-    return "Aborted: " + ranks_in_words(findings.aborted) +
-           " ended the job (MPI_Abort, abort or an uncaught exception)";
+  if (!findings.crashed.empty()) return crash_in_words(findings.crashed, situation);
   if (!findings.left.empty())
     return "Left: " + ranks_in_words(findings.left) +
            " ended without MPI_Finalize (exit or return from main)";
@@ -135,7 +151,7 @@ namespace {
 
 void apply_rules(const Picture& now, const Picture* before, const Options& options, Findings& findings) {
   const Situation situation(now, before);
-  const bool ended = !findings.aborted.empty() || !findings.left.empty();
+  const bool ended = !findings.crashed.empty() || !findings.left.empty();
   find_thread_deadlocks(now, before, findings.problems);
   if (!ended) find_gone(situation, findings.problems);
   find_mismatches(situation, findings.problems);
@@ -158,7 +174,9 @@ void apply_rules(const Picture& now, const Picture* before, const Options& optio
 
 Findings find(const Picture& now, const Picture* before, const Options& options) {
   Findings findings;
-  findings.aborted = aborted_ranks(now);
+  findings.crashed = crashed_ranks(now);
+  findings.aborted = std::ranges::any_of(
+      now.processes, [](const Process& process) { return process.crash == measurement::kAbort; });
   findings.all_left = all_left(now);
   if (!findings.all_left) findings.left = ranks_that_left(now);
   findings.first_gone = first_gone(now);

@@ -21,7 +21,8 @@ struct Findings {
   std::vector<Waiting> waiting;   ///< by rank
   std::vector<Moving> moving;
   // Ranks that ended the job; what that stopped is no problem.
-  std::vector<std::int32_t> aborted;
+  std::vector<std::int32_t> crashed;
+  bool aborted = false;            ///< what ended these was an abort of their own, no signal
   std::vector<std::int32_t> left;  ///< without MPI_Finalize; empty where all did
   bool all_left = false;           ///< they did, as when their launcher dies
   std::string verdict;             ///< a sentence
@@ -29,7 +30,7 @@ struct Findings {
 
   [[nodiscard]] bool stuck() const { return !problems.empty(); }
   /// Whether the job came to its end by itself, in order.
-  [[nodiscard]] bool well() const { return !stuck() && aborted.empty() && left.empty(); }
+  [[nodiscard]] bool well() const { return !stuck() && crashed.empty() && left.empty(); }
 };
 
 struct Options {

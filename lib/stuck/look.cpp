@@ -8,6 +8,7 @@
 #include "measurement/limits.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/published_calls.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "print/text.hpp"
 #include "stuck/places.hpp"
 
@@ -160,6 +161,21 @@ Life Looker::life_of(const Measurement& measurement, std::uint64_t heartbeat, do
   return fresh && (beats || !earlier) ? Life::running : Life::died;
 }
 
+namespace {
+
+/// What ended a process that crashed, as its runtime noted it.
+std::string crash_of(const measurement::ProcessInfo& process) {
+  if (process.end == measurement::EndReason::abort) return measurement::kAbort;
+  if (process.end != measurement::EndReason::signal) return {};
+  for (const std::string& note : process.notes) {
+    if (const std::size_t at = note.find(measurement::kEndedBy); at != std::string::npos)
+      return print::spelled(note.substr(at + std::string_view(measurement::kEndedBy).size()));
+  }
+  return "a signal";
+}
+
+}  // namespace
+
 /// What a rank forks says that it is of that rank, and does not stand for it.
 void Looker::add(const Measurement& measurement, measurement::PublishedCalls calls,
                  std::optional<std::uint64_t> earlier) {
@@ -181,7 +197,7 @@ void Looker::add(const Measurement& measurement, measurement::PublishedCalls cal
   const std::uint64_t seen = here ? std::max(heartbeat, known.end_ns) : raw->last_seen_ns;
   if (now > seen) process.silent_s = static_cast<double>(now - seen) / static_cast<double>(kSecond);
   process.life = life_of(measurement, heartbeat, process.silent_s, earlier);
-  process.aborted = known.end == measurement::EndReason::abort;
+  process.crash = crash_of(known);
   process.left = known.end == measurement::EndReason::left;
   picture_.world_size = std::max(picture_.world_size, known.world_size);
   std::vector<cct::ModuleKey> modules;
@@ -403,7 +419,14 @@ Thread Looker::thread_of(const Raw& raw, std::size_t index) const {
 }
 
 void Looker::resolve(Process& process, Raw& raw) {
-  for (std::size_t i = 0; i < raw.calls.threads.size(); ++i) process.threads.push_back(thread_of(raw, i));
+  std::uint64_t latest = 0;
+  for (std::size_t i = 0; i < raw.calls.threads.size(); ++i) {
+    process.threads.push_back(thread_of(raw, i));
+    const std::uint64_t seen = raw.calls.threads[i].call.sampled;
+    if (process.crash.empty() || seen <= latest) continue;
+    latest = seen;
+    process.crashed = static_cast<int>(i);
+  }
   std::ranges::stable_sort(process.threads, {}, &Thread::ordinal);
   for (std::size_t i = 0; i < raw.calls.lock_waits.size(); ++i) {
     const measurement::PublishedLockWait& published = raw.calls.lock_waits[i];
@@ -435,7 +458,7 @@ void Looker::judge_end() {
       std::ranges::any_of(picture_.processes, other_host) ? kSilenceOfHosts : kSilenceAtEnd;
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     Process& process = picture_.processes[i];
-    if (process.life == Life::ended || process.aborted) continue;
+    if (process.life == Life::ended || !process.crash.empty()) continue;
     const std::uint64_t before = last - raw_[i]->last_seen_ns;
     process.silent_s = static_cast<double>(before) / static_cast<double>(kSecond);
     process.life = before < apart ? Life::running : Life::died;

@@ -111,7 +111,8 @@ struct Process {
   std::uint64_t pid = 0;
   std::int32_t rank = -1;  ///< -1: none
   Life life = Life::running;
-  bool aborted = false;      ///< ended itself by MPI_Abort, abort() or an uncaught exception
+  std::string crash;         ///< what ended it: a signal, or an abort of its own; empty: neither
+  int crashed = -1;          ///< which of `threads` did that, or was seen last; -1: unknown
   bool left = false;         ///< ended itself without MPI_Finalize, in order but for that
   std::uint64_t now_ns = 0;  ///< on its clock: of the look, or of its last heartbeat
   double silent_s = 0;       ///< how long its last sign of life is ago

@@ -1,4 +1,5 @@
-/* An MPI program whose last rank dies in the middle of its work. Usage: dies KILL|SEGV|ABRT|MPI|EXIT|LEAVE */
+/* An MPI program whose last rank dies in the middle of its work. Usage: dies
+ * KILL|SEGV|FAULT|ABRT|MPI|EXIT|LEAVE */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,11 @@ static void work(double length) {
   }
 }
 
+__attribute__((noinline)) static void smooth(volatile double* field) {
+  work(0.01);
+  field[3] = 1;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, ranks;
@@ -31,6 +37,7 @@ int main(int argc, char** argv) {
     work(0.5);
     if (strcmp(how, "KILL") == 0) raise(SIGKILL);
     if (strcmp(how, "SEGV") == 0) raise(SIGSEGV);
+    if (strcmp(how, "FAULT") == 0) smooth(0);
     if (strcmp(how, "ABRT") == 0) abort();
     if (strcmp(how, "MPI") == 0) MPI_Abort(MPI_COMM_WORLD, 9);
     if (strcmp(how, "EXIT") == 0) _exit(5);

@@ -74,6 +74,9 @@ class Coexistence(harness.Workspace):
     def test_call_paths_of_counted_calls_are_walked_once_and_never_taken_from_another_process(self):
         self.deed("call-paths")
 
+    def test_crashes_and_what_a_program_sees_of_deadly_signals(self):
+        self.deed("crashes", readable=(0, 3))
+
     def test_forks_that_run_no_handlers(self):
         self.deed("bare-forks")
 

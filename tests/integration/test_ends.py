@@ -103,6 +103,9 @@ class Ends(Process):
         ):
             with self.subTest(how):
                 self.check(how, cut_short=1, status=-number)
+                if how in ("SIGSEGV", "SIGFPE"):
+                    merged = harness.run([harness.PROF_MPI, "--force", self.here / "run"], expect=3)
+                    self.assertIn("a signal ended it; data is complete up to that point", merged.stderr)
 
     def test_an_abort_is_noted_whatever_the_handler_does(self):
         for how, status, end in (
@@ -310,7 +313,31 @@ class AbortOfC(harness.UnderBothMpis, harness.Workspace):
         directory = self.here / "run"
         harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, harness.PROGRAMS / f"dies.{mpi}", "ABRT"], expect=None)
         stuck = harness.run([harness.VIEWER, directory, "stuck"]).stdout
-        self.assertTrue(stuck.startswith("Aborted: rank 2 ended the job"), stuck)
+        place = "(MPI_Abort, abort or an uncaught exception), in abort (main at dies.c:"
+        self.assertIn("Aborted: rank 2 ended the job " + place, " ".join(stuck.split()))
+
+
+class Crash(harness.UnderBothMpis, harness.Workspace):
+    def check(self, mpi):
+        """Open MPI and UCX have handlers of SIGSEGV, which send it anew."""
+        for how, place in (("FAULT", "in smooth at dies.c:"), ("SEGV", "in raise (main at dies.c:")):
+            with self.subTest(how):
+                self.check_signal(mpi, how, place)
+
+    def check_signal(self, mpi, how, place):
+        program = harness.PROGRAMS / f"dies.{mpi}"
+        directory = self.here / how
+        alone = harness.launch(mpi, 3, [program, how], expect=None)
+        measured = harness.launch(mpi, 3, [harness.HPCRUN, "-o", directory, program, how], expect=None)
+        self.assertEqual(measured.returncode, alone.returncode)
+        stuck = " ".join(harness.run([harness.VIEWER, directory, "stuck"]).stdout.split())
+        self.assertTrue(stuck.startswith("Crashed: SIGSEGV (Segmentation fault) ended rank 2, " + place), stuck)
+        self.assertEqual(harness.viewer_json(directory, "stuck")["verdict"]["kind"], "crashed")
+        done = harness.run([harness.PROF_MPI, directory], expect=3)
+        self.assertIn("rank 2 was cut short: a signal ended it; data is complete up to that point", done.stderr)
+        report = " ".join(harness.run([harness.VIEWER, self.here / f"{how}.db", "report"]).stdout.split())
+        begin = "Rank 2 was ended by SIGSEGV (Segmentation fault), for which the launcher killed the others. "
+        self.assertTrue(report.startswith(begin), report)
 
 
 class Left(harness.UnderBothMpis, harness.Workspace):

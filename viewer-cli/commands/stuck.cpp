@@ -221,7 +221,7 @@ std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& fi
 /// The verdict in one word, for scripts.
 const char* kind_of_verdict(const stuck::Picture& picture, const stuck::Findings& findings) {
   if (findings.stuck()) return "stuck";
-  if (!findings.aborted.empty()) return "aborted";
+  if (!findings.crashed.empty()) return findings.aborted ? "aborted" : "crashed";
   if (!findings.left.empty() || findings.all_left) return "left";
   if (!picture.over) return "not-stuck";
   return was_killed(picture) ? "killed" : "ended";

@@ -121,6 +121,13 @@ std::string exit_status_phrase(const database::Contents& experiment, const std::
   return {};
 }
 
+std::string crash_phrase(const database::Contents& experiment) {
+  for (const std::string& note : experiment.run.notes) {
+    if (note.starts_with("rank ") && note.find(measurement::kEndedBy) != std::string::npos) return note;
+  }
+  return {};
+}
+
 std::optional<FirstEnded> first_ended(const database::Contents& experiment) {
   constexpr std::uint64_t kAtOnce = 100'000'000;
   constexpr std::uint64_t kClearly = 500'000'000;  // of one that was killed, as much is known of its end

@@ -24,6 +24,9 @@ bool all_ranks_left(const database::Contents& experiment);
 /// known.
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left);
 
+/// `rank 3 was ended by SIGSEGV (Segmentation fault)`: of the first rank that crashed or aborted; empty: none.
+std::string crash_phrase(const database::Contents& experiment);
+
 /// Of a run that was cut short: the rank that ended first, and how long before the last; of one without an
 /// end, that was last seen first, how long before all others.
 struct FirstEnded {

@@ -230,6 +230,9 @@ class VerdictWords {
 
   /// What ended the run, where a rank did: before whatever the run loses.
   [[nodiscard]] std::string gone() const {
+    if (const std::string crash = crash_phrase(experiment_); !crash.empty())
+      return capitalized(crash) +
+             (experiment_.quality.cut_short > 1 ? ", for which the launcher killed the others. " : ". ");
     const std::vector<std::uint32_t> left = ranks_that_left(experiment_);
     if (left.empty() || experiment_.quality.cut_short == 0) return {};
     return capitalized(threads_phrase(experiment_, left)) + " ended" + exit_status_phrase(experiment_, left) +

@@ -5,7 +5,7 @@
 #include "runtime/interpose/confinement.hpp"
 
 #include "runtime/interpose/privileges.hpp"
-#include "runtime/life/process_life.hpp"
+#include "runtime/life/process_end.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/sampling/start_stop.hpp"
 #include "runtime/state/process.hpp"
@@ -28,6 +28,7 @@ void end_before_confinement() {
   if (file.open()) file.note("the program restricted its own system calls: nothing is recorded from then on");
   end_sampling();
   end_process(measurement::EndReason::exit);
+  forget_crashes();
   await_flusher();
   culprit_rt_thread.state = nullptr;
   process.active = false;  // from here on, even asking for the process id may be deadly

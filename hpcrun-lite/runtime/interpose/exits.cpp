@@ -1,9 +1,10 @@
 // The ways to end a process that run no destructors; process_life.cpp has the others.
 #include "runtime/api.hpp"
-#include "runtime/life/process_life.hpp"
+#include "runtime/life/process_end.hpp"
 #include "runtime/recording/announced_abort.hpp"
 #include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/parking.hpp"
+#include "runtime/sampling/program_signals.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
 #include "runtime/system/export.hpp"
@@ -19,6 +20,7 @@
 namespace {
 
 using culprit::measurement::EndReason;
+using culprit::runtime::end_by_abort;
 using culprit::runtime::end_process;
 using culprit::runtime::own_process;
 using culprit::runtime::Real;
@@ -34,14 +36,14 @@ CULPRIT_REAL constinit Real<void(const char*, const char*, unsigned, const char*
 bool abort_is_deadly() {
   struct sigaction action {};
   return sigaction(SIGABRT, nullptr, &action) == 0 &&
-         (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+         (action.sa_handler == SIG_IGN || culprit::runtime::takes_default_action(SIGABRT, action));
 }
 
 /// Before abort() in a function of ours whose frame this is.
 void before_abort(const void* frame) {
   if (!own_process()) return;
   if (abort_is_deadly()) {
-    end_process(EndReason::abort);
+    end_by_abort();
   } else {
     culprit::runtime::announce_abort(reinterpret_cast<std::uintptr_t>(frame));
   }
@@ -77,7 +79,7 @@ CULPRIT_EXPORT __attribute__((noreturn)) void __assert_fail(const char* assertio
 }
 
 void culprit_rt_abort() {
-  if (own_process()) end_process(EndReason::abort);
+  if (own_process()) end_by_abort();
 }
 
 // A jump out of a handler that interrupted a blocking call leaves the signal held back, unless the jump

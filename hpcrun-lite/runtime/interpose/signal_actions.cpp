@@ -16,7 +16,7 @@ namespace {
 /// name.
 sighandler_t set_handler(Real<sighandler_t(int, sighandler_t)>& real, int number, sighandler_t handler,
                          int flags) {
-  if (number != SIGIO && shadow_of(number) == nullptr) return real(number, handler);
+  if (!is_guarded(number) && shadow_of(number) == nullptr) return real(number, handler);
   struct sigaction action {};
   struct sigaction before {};
   action.sa_handler = handler;
@@ -41,7 +41,7 @@ using culprit::runtime::shadow_of;
 CULPRIT_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* before) noexcept {
   if (culprit::runtime::papi_installs_handler() && action != nullptr) {
     const struct sigaction taken = culprit::runtime::take_papi_handler(signal, *action);
-    return culprit::runtime::set_own_action(signal, taken, before);
+    return culprit::runtime::set_own_action(signal, &taken, before);
   }
   int result = 0;
   if (culprit::runtime::change_guarded(real_sigaction.get(), signal, action, before, result)) return result;
@@ -69,6 +69,6 @@ CULPRIT_SETS_HANDLER(__sysv_signal, kSystemV)
 
 CULPRIT_EXPORT int sigignore(int number) noexcept {
   static CULPRIT_REAL Real<int(int)> real{"sigignore"};
-  if (number != SIGIO && shadow_of(number) == nullptr) return real(number);
+  if (!culprit::runtime::is_guarded(number) && shadow_of(number) == nullptr) return real(number);
   return signal(number, SIG_IGN) == SIG_ERR ? -1 : 0;
 }

@@ -5,7 +5,7 @@
 #include "runtime/life/process_life.hpp"
 
 #include "measurement/file_space.hpp"
-#include "runtime/life/summary_line.hpp"
+#include "runtime/life/process_end.hpp"
 #include "runtime/life/thread_life.hpp"
 #include "runtime/modules/call_slots.hpp"
 #include "runtime/modules/map_snapshot.hpp"
@@ -14,8 +14,6 @@
 #include "runtime/process/processors.hpp"
 #include "runtime/process/scheduling.hpp"
 #include "runtime/process/wanted.hpp"
-#include "runtime/recording/announced_abort.hpp"
-#include "runtime/recording/call_counts.hpp"
 #include "runtime/recording/file_names.hpp"
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/published_calls.hpp"
@@ -25,7 +23,6 @@
 #include "runtime/recording/regions.hpp"
 #include "runtime/recording/tracing.hpp"
 #include "runtime/sampling/blame.hpp"
-#include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/handler.hpp"
 #include "runtime/sampling/papi_sampling.hpp"
 #include "runtime/sampling/parking.hpp"
@@ -142,6 +139,7 @@ __attribute__((constructor)) void start_process(int /*argc*/, char** argv, char*
   const char* signal_ns = getenv("CULPRIT_SIGNAL_NS");  // tests and benchmarks: as if a signal cost so much
   start_brake(signal_ns == nullptr ? measure_signal_cost() : strtoull(signal_ns, nullptr, 10));
   if (process.names_files) name_files();
+  record_crashes();
   find_python();
   if (set("CULPRIT_DELAY")) delay_sampling(process.start_ns);
   if (sends_by_descriptor()) guard_against_full_queue();
@@ -166,70 +164,6 @@ __attribute__((destructor)) void finish_process() {
 
 void await_exit_status() {
   on_exit(keep_exit_status, nullptr);
-}
-
-namespace {
-
-/// What the process ends by, where that is not what it calls.
-measurement::EndReason reason_of_end(measurement::EndReason called) {
-  const bool exits = called == measurement::EndReason::exit || called == measurement::EndReason::quick_exit;
-  if (!exits) return called;
-  if (is_aborting(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))))
-    return measurement::EndReason::abort;  // its handler of SIGABRT ends it
-  return process.in_mpi.load(std::memory_order_relaxed) ? measurement::EndReason::left : called;
-}
-
-/// An MPI library ends a rank that has lost its launcher, from a thread of its own or from within a call:
-/// what the others were in is what there is to know of a job that hung.
-bool keeps_calls(measurement::EndReason reason) {
-  return reason == measurement::EndReason::left && (calls_in_progress() || thread_id() != process.pid);
-}
-
-/// How the process ends.
-struct End {
-  measurement::EndReason reason;
-  int exit_status;
-};
-
-void seal_process(void* argument) {
-  const auto [reason, exit_status] = *static_cast<const End*>(argument);
-  unpark();
-  const bool stopped = stop_recording();
-  hold_flusher();
-  if (stopped) {
-    note_open_waits();
-    hand_over_calls_of_all_threads();
-    charge_late_cpu_time_of_all();
-    publish_all_totals();
-  }
-  if (Thread* thread = this_thread()) delete_timers(thread);
-  close_process();
-  note_end();
-  if (reason == measurement::EndReason::left && exit_status != kNoExitStatus) note_exit_status(exit_status);
-  note_schedules_now(now());
-  // Only definitions for a trace: a measurement of nothing.
-  if (file.open() && control.delayed.load(std::memory_order_relaxed)) discard_file();
-  end_trace(reason);
-  if (file.open() && keeps_calls(reason)) {
-    file.keep(reason, now());
-  } else if (file.open()) {
-    file.seal(reason, now(), stopped);
-  }
-}
-
-}  // namespace
-
-void end_process(measurement::EndReason reason, int exit_status) {
-  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
-  End end{.reason = reason_of_end(reason), .exit_status = exit_status};
-  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  // A program's handler of crashes ends it, on a stack of its own.
-  if (Thread* thread = this_thread(); thread != nullptr) {
-    on_handler_stack(thread, seal_process, &end);
-  } else {
-    seal_process(&end);
-  }
-  change_mask(SIG_SETMASK, before);
 }
 
 namespace {

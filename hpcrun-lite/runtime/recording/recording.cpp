@@ -322,11 +322,33 @@ void note_end() {
   }
 }
 
+namespace {
+
+/// Of this rank: its number, and `text` behind it.
+Text<160> note_of_rank(const char* text) {
+  Text<160> note;
+  note.add("rank ").number(static_cast<std::uint64_t>(known_rank)).add(text);
+  return note;
+}
+
+}  // namespace
+
+void note_abort() {
+  if (!file.open() || known_rank < 0) return;
+  file.note(note_of_rank(measurement::kEndedBy).add(measurement::kAbort).c_str());
+}
+
+void note_signal(int signal) {
+  if (!file.open() || known_rank < 0) return;
+  Text<160> note = note_of_rank(measurement::kEndedBy);
+  note.add("SIG").add(sigabbrev_np(signal)).add(" (").add(sigdescr_np(signal)).add(")");
+  file.note(note.c_str());
+}
+
 void note_exit_status(int status) {
   if (!file.open() || known_rank < 0) return;
   constexpr unsigned kSeenByParents = 0xff;
-  Text<96> note;
-  note.add("rank ").number(static_cast<std::uint64_t>(known_rank)).add(measurement::kExitStatus);
+  Text<160> note = note_of_rank(measurement::kExitStatus);
   note.number(static_cast<unsigned>(status) & kSeenByParents).add(", without MPI_Finalize");
   file.note(note.c_str());
 }

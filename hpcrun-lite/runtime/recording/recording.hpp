@@ -60,6 +60,9 @@ void change_run_id(const char* id);
 void note_end();
 /// Notes with which status a rank exits that leaves the others without MPI_Finalize.
 void note_exit_status(int status);
+/// That a crash of this rank ended it, by abort or by this signal.
+void note_abort();
+void note_signal(int signal);
 /// For so long no thread of the process ran, nor waited for a processor.
 void note_standstill(std::uint64_t ns);
 

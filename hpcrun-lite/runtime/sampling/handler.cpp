@@ -277,7 +277,7 @@ bool install_handler() {
   // sigfillset would leave out the C library's own signals, one of which cancels a thread wherever it is.
   set_mask(action.sa_mask, ~KernelMask{0});
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);
-  return set_own_action(process.signal, action, nullptr) == 0;
+  return set_own_action(process.signal, &action, nullptr) == 0;
 }
 
 }  // namespace culprit::runtime

@@ -6,6 +6,7 @@
 
 #include "runtime/recording/refusals.hpp"
 #include "runtime/state/process.hpp"
+#include "runtime/system/c_library.hpp"
 
 #include <atomic>
 
@@ -75,17 +76,71 @@ void set_blocked_by_program(KernelMask believed) {
 
 namespace {
 
-std::atomic<bool> guarding{false};
-std::atomic<Sigaction> guarded_sigaction{nullptr};
+std::atomic<Guard> guards[NSIG];
+
+bool is_default(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+
+bool is_guard(int signal, const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 &&
+         action.sa_sigaction == guards[signal].load(std::memory_order_relaxed);
+}
+
+struct sigaction guard_of(int signal) {
+  struct sigaction action {};
+  action.sa_sigaction = guards[signal].load(std::memory_order_relaxed);
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  return action;
+}
+
+}  // namespace
+
+bool is_guarded(int signal) {
+  return signal > 0 && signal < NSIG && guards[signal].load(std::memory_order_relaxed) != nullptr;
+}
+
+bool takes_default_action(int signal, const struct sigaction& action) {
+  return is_default(action) || (is_guarded(signal) && is_guard(signal, action));
+}
+
+void guard_default_action(int signal, Guard guard) {
+  struct sigaction action {};
+  if (set_own_action(signal, nullptr, &action) != 0) return;
+  guards[signal].store(guard, std::memory_order_relaxed);
+  if (!is_default(action)) return;
+  const struct sigaction guarded = guard_of(signal);
+  set_own_action(signal, &guarded, nullptr);
+}
+
+void leave_default_action(int signal) {
+  struct sigaction action {};
+  if (!is_guarded(signal) || set_own_action(signal, nullptr, &action) != 0) return;
+  const struct sigaction standard {};
+  if (is_guard(signal, action)) set_own_action(signal, &standard, nullptr);
+  guards[signal].store(nullptr, std::memory_order_relaxed);
+}
+
+bool change_guarded(Sigaction real, int signal, const struct sigaction* action, struct sigaction* before,
+                    int& result) {
+  if (!is_guarded(signal)) return false;
+  const struct sigaction guarded = guard_of(signal);
+  result = real(signal, action != nullptr && is_default(*action) ? &guarded : action, before);
+  if (result == 0 && before != nullptr && is_guard(signal, *before)) *before = {};
+  return true;
+}
+
+namespace {
 
 /// What SIGIO does where nobody handles it.
 void end_by(int signal) {
-  struct sigaction standard {};
-  guarded_sigaction.load(std::memory_order_relaxed)(signal, &standard, nullptr);
+  const struct sigaction standard {};
+  set_own_action(signal, &standard, nullptr);
   system_call(SYS_tgkill, process.pid, thread_id(), signal);  // pending until this handler returns
 }
 
-void handle(int signal, siginfo_t* info, void* /*context*/) {
+void take_full_queue(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code != SI_KERNEL) {
     end_by(signal);
     return;
@@ -98,40 +153,10 @@ void handle(int signal, siginfo_t* info, void* /*context*/) {
   }
 }
 
-bool is_guard(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handle;
-}
-
-struct sigaction guard() {
-  struct sigaction action {};
-  action.sa_sigaction = handle;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  sigfillset(&action.sa_mask);
-  return action;
-}
-
 }  // namespace
 
 void guard_against_full_queue() {
-  guarding.store(true, std::memory_order_relaxed);
-  struct sigaction action {};
-  // Through our own sigaction: what is the default action becomes the guard.
-  if (sigaction(SIGIO, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
-      action.sa_handler == SIG_DFL) {
-    sigaction(SIGIO, &action, nullptr);
-  }
-}
-
-bool change_guarded(Sigaction real, int signal, const struct sigaction* action, struct sigaction* before,
-                    int& result) {
-  if (signal != SIGIO || !guarding.load(std::memory_order_relaxed)) return false;
-  guarded_sigaction.store(real, std::memory_order_relaxed);
-  const bool standard =
-      action != nullptr && (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
-  const struct sigaction guarded = guard();
-  result = real(signal, standard ? &guarded : action, before);
-  if (before != nullptr && is_guard(*before)) *before = {};
-  return true;
+  guard_default_action(SIGIO, take_full_queue);
 }
 
 }  // namespace culprit::runtime

@@ -28,18 +28,30 @@ void set_blocked_by_program(KernelMask blocked);
 
 }  // namespace culprit::runtime
 
-// Where the user's queue of real-time signals is full, the kernel sends SIGIO in place of a counter's signal
-// (fcntl(2), F_SETSIG). Its default action would end the program.
+// Signals whose default action ends the program, where the runtime has something to do before.
 namespace culprit::runtime {
 
-/// Takes SIGIO's default action away, if that is what the program left it. From the constructor, where events
-/// are sampled that send signals by descriptors.
-void guard_against_full_queue();
+/// Takes the default action's place in the program's eyes: sigaction shows the default action, and setting
+/// that sets the guard. Called with all signals blocked, on the program's alternate stack if it has one.
+using Guard = void (*)(int signal, siginfo_t* info, void* context);
 
-/// The program's sigaction for SIGIO: it may have any handler it likes, and what it sees as the default
-/// action is our guard. False: nothing is guarded, or another signal is meant.
+/// Guards the default action of `signal`, if that is what the program left it, and whenever it sets that
+/// again. From the constructor.
+void guard_default_action(int signal, Guard guard);
+/// Gives the default action back.
+void leave_default_action(int signal);
+bool is_guarded(int signal);
+/// Whether this action of the kernel's for `signal` is the default one in the program's eyes.
+bool takes_default_action(int signal, const struct sigaction& action);
+
+/// The program's sigaction for a guarded signal; false: this one is not.
 using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
 bool change_guarded(Sigaction real, int signal, const struct sigaction* action, struct sigaction* before,
                     int& result);
+
+/// Guards SIGIO, which the kernel sends in place of a counter's signal where the user's queue of real-time
+/// signals is full (fcntl(2), F_SETSIG). From the constructor, where events are sampled that send signals by
+/// descriptors.
+void guard_against_full_queue();
 
 }  // namespace culprit::runtime

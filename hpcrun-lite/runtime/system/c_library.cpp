@@ -88,8 +88,8 @@ void bind_to_c_library() {
   bind_all(DT_RELA, DT_RELASZ, library);
 }
 
-int set_own_action(int signal, const struct sigaction& action, struct sigaction* before) {
-  return __sigaction(signal, &action, before);
+int set_own_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  return __sigaction(signal, action, before);
 }
 
 }  // namespace culprit::runtime

@@ -12,6 +12,6 @@ void bind_to_c_library();
 
 /// As sigaction, for a handler of the runtime's own: nobody else learns of it. ThreadSanitizer would call it
 /// later, elsewhere, with the registers of the moment that is gone.
-int set_own_action(int signal, const struct sigaction& action, struct sigaction* before);
+int set_own_action(int signal, const struct sigaction* action, struct sigaction* before);
 
 }  // namespace culprit::runtime

@@ -2,7 +2,9 @@
 #include "deeds.hpp"
 
 #include <cerrno>
+#include <csetjmp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -165,12 +167,86 @@ void wait_for_all() {
   sender.join();
 }
 
+constexpr int kDeadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+sigjmp_buf back;
+volatile char* volatile nowhere = nullptr;
+
+void jump_back(int /*signal*/) {
+  siglongjmp(back, 1);
+}
+
+void die_by_default(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+/// Runs `crash` in a child and says how that ended.
+template <typename Crash>
+void watch(const char* name, Crash crash) {
+  const pid_t child = fork();
+  if (child == 0) {
+    crash();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  say(std::string(name) + ": " +
+      (WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : std::to_string(WEXITSTATUS(status))));
+}
+
+/// What a program sees of its deadly signals, and how it dies by them.
+void crashes() {
+  compute(50);
+  for (const int signal : kDeadly) {
+    struct sigaction action {};
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, nullptr, &action);
+    require(action.sa_handler == SIG_DFL && action.sa_flags == 0, "the default action");
+    require(std::signal(signal, jump_back) == SIG_DFL && std::signal(signal, SIG_DFL) == jump_back,
+            "the handler before");
+  }
+  std::signal(SIGSEGV, jump_back);
+  int recovered = 0;
+  for (int i = 0; i < 100; ++i) {
+    if (sigsetjmp(back, 1) != 0)
+      ++recovered;
+    else
+      *nowhere = 1;
+  }
+  std::signal(SIGSEGV, SIG_DFL);
+  say("recovered " + std::to_string(recovered) + " times");
+  for (const int signal : kDeadly) watch(sigabbrev_np(signal), [signal] { raise(signal); });
+  watch("sent", [] { kill(getpid(), SIGSEGV); });
+  watch("null", [] { *nowhere = 1; });
+  watch("trap", [] { __builtin_trap(); });
+  watch("abort", [] { std::abort(); });
+  watch("by a handler", [] {
+    std::signal(SIGSEGV, die_by_default);
+    *nowhere = 1;
+  });
+  watch("in a thread", [] { std::thread([] { *nowhere = 1; }).join(); });
+  watch("blocked", [] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    *nowhere = 1;
+  });
+  watch("ignored", [] {
+    std::signal(SIGSEGV, SIG_IGN);
+    raise(SIGSEGV);
+  });
+}
+
 }  // namespace
 
 std::vector<Deed> signals() {
-  return {{"interval-timers", interval_timers}, {"own-timers", own_timers},
-          {"all-signals", all_signals},         {"blocked-signals", blocked_signals},
-          {"deadly-signals", deadly_signals},   {"wait-for-all", wait_for_all}};
+  return {{"interval-timers", interval_timers},
+          {"own-timers", own_timers},
+          {"crashes", crashes},
+          {"all-signals", all_signals},
+          {"blocked-signals", blocked_signals},
+          {"deadly-signals", deadly_signals},
+          {"wait-for-all", wait_for_all}};
 }
 
 }  // namespace coexist

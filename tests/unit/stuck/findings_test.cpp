@@ -1,6 +1,7 @@
 #include "stuck/findings.hpp"
 
 #include "jobs.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "stuck/words.hpp"
 
 #include <catch2/catch.hpp>
@@ -321,16 +322,36 @@ TEST_CASE("a job that a rank aborted is not stuck, but for a deadlock before") {
   Picture picture = job(3);
   picture.over = true;
   picture.processes[2].life = Life::died;
-  picture.processes[2].aborted = true;
+  picture.processes[2].crash = culprit::measurement::kAbort;
   collective(picture, 0, "MPI_Barrier");
   const Findings aborted = find(picture, nullptr, {});
   CHECK(aborted.problems.empty());
-  CHECK(aborted.aborted == List{2});
+  CHECK(aborted.crashed == List{2});
   CHECK(aborted.verdict == "Aborted: rank 2 ended the job (MPI_Abort, abort or an uncaught exception)");
   for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank);
   CHECK(find(picture, nullptr, {}).verdict == "Stuck: a deadlock of ranks 0, 1");
-  picture.processes[2].aborted = false;
+  picture.processes[2].crash.clear();
   CHECK(find(picture, nullptr, {}).verdict == "Stuck: rank 2 does not move");
+}
+
+TEST_CASE("of a job that a rank's crash ended, the signal is named, and where the rank was") {
+  Picture picture = job(3);
+  picture.over = true;
+  collective(picture, 0, "MPI_Barrier");
+  Process& second = picture.processes[1];
+  second.life = Life::died;
+  second.crash = "SIGSEGV (Segmentation fault)";
+  CHECK(find(picture, nullptr, {}).verdict == "Crashed: SIGSEGV (Segmentation fault) ended rank 1");
+  second.crashed = 0;
+  thread_of(picture, 1).path = {{.name = "smooth", .file = "a.c", .line = 20, .module = "a"}};
+  const Findings one = find(picture, nullptr, {});
+  CHECK(one.verdict == "Crashed: SIGSEGV (Segmentation fault) ended rank 1, in smooth at a.c:20");
+  CHECK(one.problems.empty());
+  CHECK_FALSE(one.well());
+  CHECK_FALSE(one.aborted);
+  picture.processes[2].crash = second.crash;
+  CHECK(find(picture, nullptr, {}).verdict ==
+        "Crashed: SIGSEGV (Segmentation fault) ended ranks 1, 2, rank 1 in smooth at a.c:20");
 }
 
 TEST_CASE("of a job that was killed, the rank that was last seen clearly before the others is known") {

@@ -84,7 +84,7 @@ TEST_CASE("Stuck says the verdict, the problems, who waits and who does not") {
   none.first_gone = {};
   for (stuck::Process& process : over.processes) process.life = stuck::Life::ended;
   CHECK(text(over, none) == "The job has ended; until then no rank was stuck.\n");
-  none.aborted = {0};
+  none.crashed = {0};
   none.verdict = "Aborted: rank 0 ended the job";
   CHECK(text(over, none) == "Aborted: rank 0 ended the job.\n");
 }
@@ -110,7 +110,9 @@ TEST_CASE("The json of stuck has the verdict, also where no rank is stuck, and w
   none.verdict = "Left: rank 1 ended without MPI_Finalize";
   none.left = {1};
   CHECK(verdict(over, none) == Json::array({"left", "Left: rank 1 ended without MPI_Finalize.", false}));
-  none.aborted = {1};
+  none.crashed = {1};
+  CHECK(verdict(over, none)[0] == "crashed");
+  none.aborted = true;
   CHECK(verdict(over, none)[0] == "aborted");
 }
 
