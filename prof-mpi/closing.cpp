@@ -1,5 +1,6 @@
 #include "closing.hpp"
 
+#include "files/at_death.hpp"
 #include "files/write_failure.hpp"
 #include "print/output.hpp"
 #include "print/text.hpp"
@@ -30,7 +31,8 @@ void print_remarks(const database::Quality& quality) {
                     std::uint64_t{1} << std::min<std::uint64_t>(quality.most_halvings, 63)));
   }
   if (quality.full > 0) {
-    say(fmt::format("{} samples had no room for their call path and are shown at a caller", quality.full));
+    say(print::counted(quality.full, "sample") + " had no room for " +
+        (quality.full == 1 ? "its call path and is" : "their call path and are") + " shown at a caller");
   }
   if (quality.clock_error_ns == database::kClocksNotCompared) {
     say("the hosts did not compare their clocks: their times of day replace that (measure with --trace into "
@@ -86,10 +88,11 @@ void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int r
                     (outcome.some_ranks.starts_with("rank ") ? " was measured" : " were measured"));
   print_remarks(outcome.quality);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.profiles) / outcome.seconds : 0;
-  print::announce(fmt::format(
-      "merged {} profiles, {} contexts, by {} ranks of prof-mpi in {:.2f} s: {:.0f} profiles/s; {} {}",
-      outcome.profiles, outcome.contexts, ranks, outcome.seconds, rate,
-      line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
+  print::announce(
+      fmt::format("merged {}, {}, by {} of prof-mpi in {:.2f} s: {:.0f} profiles/s; {} {}",
+                  print::counted(outcome.profiles, "profile"), print::counted(outcome.contexts, "context"),
+                  print::counted(static_cast<std::uint64_t>(ranks), "rank"), outcome.seconds, rate,
+                  line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
 }
 
 std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
@@ -97,8 +100,7 @@ std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {
   try {
     std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    cause = fmt::format("merge: {}: out of memory (merge on more nodes, or with fewer ranks per node)",
-                        line.options.measurement.string());
+    cause = fmt::format("merge: {}: {}", line.options.measurement.string(), files::kOutOfMemory);
   } catch (const files::WriteFailure& refused) {
     cause = refused.what();
   } catch (const std::system_error& refused) {

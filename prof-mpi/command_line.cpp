@@ -5,9 +5,12 @@
 #include "structure/structure.hpp"
 
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 namespace culprit::prof_mpi {
 namespace {
 
+constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
 constexpr const char* kDescription =
@@ -73,6 +77,20 @@ CLI::Validator one_of(std::vector<std::string> words) {
   return {check, ""};
 }
 
+/// Accepts a directory, or one that can be made in its parent: a misspelt path shall not become a new tree.
+CLI::Validator directory_or_new_one() {
+  const auto check = [](std::string& text) -> std::string {
+    std::filesystem::path parent = std::filesystem::absolute(text).lexically_normal();
+    if (!parent.has_filename()) parent = parent.parent_path();
+    parent = parent.parent_path();
+    std::error_code error;
+    return std::filesystem::is_directory(parent, error)
+               ? std::string()
+               : text + ": there is no directory " + parent.string() + " to make it in";
+  };
+  return {check, ""};
+}
+
 /// OLD=NEW of -R; the first `=` divides.
 std::pair<std::string, std::string> prefix_pair(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -122,7 +140,8 @@ void add_cache(CLI::App& app, CommandLine& line, bool& no_cache) {
   CLI::Option* cache = app.add_option("--structure-cache", line.options.structure_cache,
                                       "keep the structure of programs and libraries there for later runs\n"
                                       "(default: culprit/structure in $XDG_CACHE_HOME or ~/.cache)")
-                           ->type_name("DIR");
+                           ->type_name("DIR")
+                           ->check(directory_or_new_one());
   app.add_flag("--no-structure-cache", no_cache, "neither use nor keep structure of other runs")
       ->excludes(cache);
 }
@@ -132,9 +151,24 @@ void add_manners(CLI::App& app, CommandLine& line) {
                  "without an MPI launcher: ranks, as threads (default: one per processor)")
       ->type_name("N")
       ->check(number_within(1, true, 1024, "a whole number from 1 to 1024"));
-  app.add_flag("-q,--quiet", line.quiet, "say nothing but errors and what is degraded");
-  app.add_flag("-v,--verbose", line.verbose, "report phases and all problems");
+  app.add_flag("-q,--quiet", line.quiet,
+               "say nothing but errors and what is degraded, of more than 20 the first");
+  app.add_flag("-v,--verbose", line.verbose,
+               "report phases and all problems; with --quiet the problems alone");
   app.set_version_flag("--version", "prof-mpi (Culprit) " CULPRIT_VERSION);
+}
+
+/// Prints the help or the version; gives the exit status.
+int answer(const CLI::App& app, const CLI::Success& wanted) {
+  try {
+    std::ostringstream text;
+    app.exit(wanted, text);
+    print::answer(text.str());
+    return 0;
+  } catch (const std::exception& error) {
+    print::complain("prof-mpi", error.what());
+    return kFailure;
+  }
 }
 
 }  // namespace
@@ -154,8 +188,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv, bool sp
     app.parse(argc, argv);
     for (const std::string& prefix : prefixes) line.options.replace_prefix.push_back(prefix_pair(prefix));
   } catch (const CLI::Success& wanted) {
-    if (speak) app.exit(wanted);
-    return 0;
+    return speak ? answer(app, wanted) : 0;
   } catch (const CLI::ParseError& error) {
     if (speak) print::complain("prof-mpi", "usage: " + spelling::explain(app, error, "prof-mpi --help"));
     return kUsage;

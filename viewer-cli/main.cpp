@@ -13,6 +13,7 @@
 #include "request/command_line.hpp"
 #include "request/open_database.hpp"
 #include "run_export.hpp"
+#include "text/guides.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
 #include "tui/follow.hpp"
@@ -20,7 +21,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <ios>
@@ -113,13 +113,25 @@ int print_completions(int argc, const char* const* argv) {
   return 0;
 }
 
+/// The help shows the arrow of trees as the terminal will.
+void print_answer(const Answer& answer) {
+  const Screen screen = find_screen();
+  const std::string arrow = guides(true).arrow;
+  print::TextStream out(std::cout);
+  std::string_view rest = answer.text;
+  for (auto at = rest.find(arrow); at != std::string_view::npos; at = rest.find(arrow)) {
+    out << rest.substr(0, at) << guides(screen.unicode).arrow;
+    rest.remove_prefix(at + arrow.size());
+  }
+  out << rest << std::flush;
+}
+
 int run(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--complete") return print_completions(argc, argv);
   std::optional<Answer> answer;
   const Invocation invocation = parse_command_line(argc, argv, answer);
   if (answer) {
-    print::TextStream out(std::cout);
-    out << answer->text << std::flush;
+    print_answer(*answer);
     return 0;
   }
   if (invocation.command == Command::stuck) {
@@ -183,10 +195,9 @@ int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     return fail(kUsage, error.what());
   } catch (const std::ios_base::failure&) {
-    return fail(kFailure, std::string("write: standard output: ") + std::strerror(errno == 0 ? EIO : errno) +
-                              " (make room, or write elsewhere)");
+    return fail(kFailure, culprit::print::unwritten_answer(errno));
   } catch (const std::bad_alloc&) {
-    return fail(kFailure, "out of memory (show less with --depth or --min, or use a machine with more)");
+    return fail(kFailure, std::string("show: ") + culprit::files::kOutOfMemory);
   } catch (const std::exception& error) {
     return fail(kFailure, error.what());
   }

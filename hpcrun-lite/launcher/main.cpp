@@ -1,5 +1,6 @@
 // hpcrun-lite: translates its options into environment variables for the preloaded runtime, and becomes the
 // program.
+#include "files/at_death.hpp"
 #include "files/own_program.hpp"
 #include "launcher/failure.hpp"
 #include "launcher/options.hpp"
@@ -150,7 +151,7 @@ int main(int argc, char** argv) {
     culprit::print::complain("hpcrun-lite", failure.what());
     return failure.status();
   } catch (const std::bad_alloc&) {
-    culprit::print::complain("hpcrun-lite", "start: out of memory (raise the limit: ulimit -v)");
+    culprit::print::complain("hpcrun-lite", std::string("start: ") + culprit::files::kOutOfMemory);
     return culprit::launcher::kFailure;
   } catch (const std::exception& error) {
     culprit::print::complain("hpcrun-lite", error.what());

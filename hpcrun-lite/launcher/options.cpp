@@ -11,8 +11,8 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -199,32 +199,31 @@ void declare_options(CLI::App& app, Options& options, Given& given) {
   app.formatter(std::make_shared<OptionList>());
   app.set_version_flag("--version", "hpcrun-lite (Culprit) " CULPRIT_VERSION, "Print the version");
   app.add_option("-e,--event", given.events,
-                 "EVENT[@PERIOD|@fHZ], repeatable: REALTIME (default @f200, always on unless \"-e none\" "
-                 "comes first), "
-                 "CPUTIME, an event of the kernel (perf::PAGE-FAULTS) or of PAPI (PAPI_TOT_CYC); PERIOD in "
-                 "microseconds for "
+                 "EVENT[@PERIOD|@fHZ], repeatable: REALTIME (default @f200, always on\n"
+                 "unless \"-e none\" comes first), CPUTIME, an event of the kernel\n"
+                 "(perf::PAGE-FAULTS) or of PAPI (PAPI_TOT_CYC); PERIOD in microseconds for\n"
                  "times, else in counts (environment: CULPRIT_EVENTS, separated by commas)")
       ->allow_extra_args(false);
-  app.add_option(
-      "-o,--output", options.output,
-      "Measurement directory, default culprit-PROGRAM-RUNID; one that holds another run is refused "
-      "(CULPRIT_OUTPUT)");
+  app.add_option("-o,--output", options.output,
+                 "Measurement directory, default culprit-PROGRAM-RUNID; one that holds another\n"
+                 "run is refused (CULPRIT_OUTPUT)");
   app.add_option("--ranks", options.ranks,
                  "Keep only these ranks, such as 0-3,8; default all (CULPRIT_RANKS)");
   app.add_flag("-t,--trace", options.trace,
-               "Also record time lines: when each sample was taken, and each MPI call with what it moved "
+               "Also record time lines: when each sample was taken, and each MPI call with\nwhat it moved "
                "(CULPRIT_TRACE)");
   app.add_option("--trace-limit", given.limit,
-                 "Stop a process's time lines at this size, such as 500M; default 2G "
+                 "Stop a process's time lines at this size, such as 500M; default 2G\n"
                  "(CULPRIT_TRACE_LIMIT)");
   app.add_flag("--files", options.files,
                "Say which files calls that read and write are about, by their names (CULPRIT_FILES)");
   app.add_flag("--delay", options.delay,
-               "Sample nothing before the program calls culprit_start() of culprit.h, or MPI_Pcontrol(1) "
+               "Sample nothing before the program calls culprit_start() of culprit.h, or\nMPI_Pcontrol(1) "
                "(CULPRIT_DELAY)");
   app.add_flag("--list-events", given.list, "Print the events that work here, each tried");
-  app.add_flag("-q,--quiet", options.quiet, "No summary line (CULPRIT_QUIET)");
-  app.add_flag("-v,--verbose", options.verbose, "Say what is measured and how (CULPRIT_VERBOSE)");
+  app.add_flag("-q,--quiet", options.quiet, "No summary line at the end (CULPRIT_QUIET)");
+  app.add_flag("-v,--verbose", options.verbose,
+               "Say at the start what is measured and how (CULPRIT_VERBOSE)");
 }
 
 }  // namespace
@@ -239,15 +238,19 @@ std::optional<Options> read_options(int argc, char** argv) {
   try {
     app.parse(own, argv);
   } catch (const CLI::Success& answered) {
-    app.exit(answered);
+    std::ostringstream text;
+    app.exit(answered, text);
+    print::answer(text.str());
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw Failure(kUsage, "usage: " + spelling::explain(app, error, "hpcrun-lite --help"));
   }
   if (given.list) {
-    print::TextStream out(std::cout);
+    std::ostringstream text;
+    print::TextStream out(text);
     list_events(out);
     out.flush();
+    print::answer(text.str());
     return std::nullopt;
   }
   if (!given.limit.empty() && !options.trace) {

@@ -95,6 +95,12 @@ std::string interpreter_of(const std::string& path) {
   return interpreter;
 }
 
+/// Some installations start their programs by hand with the loader that they bring along.
+bool is_loader(std::string_view file_name) {
+  return file_name == "ld.so" ||
+         (file_name.starts_with("ld-") && file_name.find(".so") != std::string_view::npos);
+}
+
 void refuse_unmeasurable(const std::string& path, const DynamicSection& dynamic) {
   switch (dynamic.machine) {
     case Machine::this_one:
@@ -104,6 +110,12 @@ void refuse_unmeasurable(const std::string& path, const DynamicSection& dynamic)
                                     " (build it for " + machine::kName + ")");
     case Machine::damaged:
       throw Failure(kCannotRun, "run: " + path + ": is damaged (rebuild or copy it again)");
+  }
+  if (dynamic.loader.empty() && is_loader(base_name(path))) {
+    throw Failure(kCannotRun,
+                  "run: " + path +
+                      ": is the dynamic loader, and what it starts cannot be measured (name the program "
+                      "itself; LD_LIBRARY_PATH replaces --library-path)");
   }
   if (dynamic.loader.empty()) {
     throw Failure(kCannotRun,

@@ -11,7 +11,7 @@ _arguments \
   '--files[name the files that are read and written]' \
   '--delay[sample nothing before culprit_start()]' \
   '(- *)--list-events[print the events that work here]' \
-  '(-q --quiet)'{-q,--quiet}'[no summary line]' \
-  '(-v --verbose)'{-v,--verbose}'[say what is measured and how]' \
+  '(-q --quiet)'{-q,--quiet}'[no summary line at the end]' \
+  '(-v --verbose)'{-v,--verbose}'[say at the start what is measured and how]' \
   '(-)1:program:_command_names -e' \
   '*::arguments: _normal'

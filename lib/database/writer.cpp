@@ -47,9 +47,8 @@ void collectively(exchange::Communicator& comm, const std::filesystem::path& tar
   try {
     naming(target, local);
   } catch (const std::bad_alloc&) {
-    own = std::make_exception_ptr(
-        std::runtime_error("write: " + target.string() +
-                           ": out of memory (merge on more nodes, or with a higher limit: ulimit -v)"));
+    own =
+        std::make_exception_ptr(std::runtime_error("write: " + target.string() + ": " + files::kOutOfMemory));
   } catch (const std::exception&) {
     own = std::current_exception();
   }

@@ -208,7 +208,7 @@ void die_of(int signal) noexcept {
 
 void end_without_memory() noexcept {
   put_right();
-  say({"out of memory (do it on a machine with more memory, or raise the limit: ulimit -v)"});
+  say({kOutOfMemory});
   ::_exit(1);
 }
 

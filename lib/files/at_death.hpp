@@ -10,6 +10,10 @@
 // fault because a file that is mapped was changed by somebody else becomes one line and exit status 1.
 namespace culprit::files {
 
+/// What a line says behind "tool: what: " where memory has run out.
+inline constexpr const char* kOutOfMemory =
+    "out of memory (use more nodes or a machine with more memory, or raise the limit: ulimit -v)";
+
 /// From here on. `tool`, a literal, begins the lines that are printed. Once, by main() before it starts
 /// threads; under MPI after MPI_Init, which installs handlers of its own. Signals that are ignored stay so,
 /// and those that somebody else handles, but for faults. A write beyond the limit on file sizes is from now

@@ -4,8 +4,11 @@
 #include "print/text.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
+#include <stdexcept>
 
 namespace culprit::print {
 namespace {
@@ -41,6 +44,17 @@ void complain(std::string_view tool, std::string_view line) {
 
 void announce(std::string_view line) {
   write_line(stdout, spelled(line) + '\n');
+}
+
+std::string unwritten_answer(int error) {
+  return std::string("write: standard output: ") + std::strerror(error == 0 ? EIO : error) +
+         " (make room, or write elsewhere)";
+}
+
+void answer(std::string_view text) {
+  errno = 0;
+  const bool taken = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (std::fflush(stdout) != 0 || !taken) throw std::runtime_error(unwritten_answer(errno));
 }
 
 void show_progress(std::string_view line) {

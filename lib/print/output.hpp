@@ -15,6 +15,13 @@ void complain(std::string_view tool, std::string_view line);
 /// Prints one line on standard output, whatever `line` holds.
 void announce(std::string_view line);
 
+/// Prints a text that was asked for, such as the help, on standard output. Throws std::runtime_error with
+/// unwritten_answer() where it cannot be written.
+void answer(std::string_view text);
+
+/// The line that says why standard output takes no text: `error` is an errno.
+std::string unwritten_answer(int error);
+
 /// Overwrites the line that the cursor is in on standard error, which is a terminal; empty: erases it.
 void show_progress(std::string_view line);
 

@@ -37,6 +37,10 @@ std::string spelled(std::string_view text) {
   return result;
 }
 
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return std::to_string(number).append(1, ' ').append(noun).append(number == 1 ? "" : "s");
+}
+
 std::string shell_word(std::string_view word) {
   std::string result;
   quote_for_shell(word.data(), word.size(), [&result](char letter) { result += letter; });

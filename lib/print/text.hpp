@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ std::string spelled(std::string_view text);
 
 /// Whether `text` is its own spelling. Looks at sixteen bytes at a time where they are ASCII.
 bool is_spelled(std::string_view text);
+
+/// `1 rank`, `2 ranks`.
+std::string counted(std::uint64_t number, std::string_view noun);
 
 /// `word` as one types it in a shell.
 std::string shell_word(std::string_view word);

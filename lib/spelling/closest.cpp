@@ -113,7 +113,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, const std
   const std::vector<std::string> extra = app.remaining();
   const auto unknown =
       std::ranges::find_if(extra, [](const std::string& word) { return word.starts_with('-'); });
-  if (unknown == extra.end()) return in_one_line(error.what()) + " (" + see;
+  if (unknown == extra.end()) return "unexpected '" + in_one_line(extra.front()) + "' (" + see;
   const std::string option = unknown->substr(0, unknown->find('='));
   return option + ": no such option (" + did_you_mean(option, option_names(app)) + see;
 }

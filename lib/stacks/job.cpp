@@ -279,10 +279,13 @@ std::string missing_note(const Job& job, const std::set<std::int32_t>& seen, boo
   const auto ranks = static_cast<std::size_t>(std::max(job.ranks, 0));
   if (ranks <= seen.size()) return "";
   const std::string number = std::to_string(ranks - seen.size()) + " of " + std::to_string(ranks) + " ranks ";
+  const bool one = seen.size() + 1 == ranks;
+  const std::string fate = one ? ": it has ended, or runs " : ": they have ended, or run ";
   if (asked)
-    return number + "were found on no host: they have ended, or run where no launcher of this host knows";
-  return number +
-         "are not here: they have ended, or run on other hosts (on each of them: viewer-cli stacks --job " +
+    return number + (one ? "was" : "were") + " found on no host" + fate +
+           "where no launcher of this host knows";
+  return number + (one ? "is" : "are") + " not here" + fate + "on " + (one ? "another host" : "other hosts") +
+         " (on each of them: viewer-cli stacks --job " +
          (job.name ? print::shell_word(text_of(*job.name)) : "$(pgrep -n -x " + job.daemon + ")") + ")";
 }
 

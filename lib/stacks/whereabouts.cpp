@@ -5,6 +5,7 @@
 // innermost function that it was in all the time.
 #include "stacks/whereabouts.hpp"
 
+#include "print/text.hpp"
 #include "stacks/tree.hpp"
 #include "stuck/words.hpp"
 
@@ -69,10 +70,6 @@ std::string threads_in_words(const std::vector<std::int32_t>& threads) {
   return (threads.size() == 1 ? "thread " : "threads ") + stuck::rank_ranges(threads);
 }
 
-std::string counted(std::size_t number, const std::string& noun) {
-  return std::to_string(number) + ' ' + noun + (number == 1 ? "" : "s");
-}
-
 /// Of processes that are no ranks.
 void add_others(const Observation& observation, const std::vector<std::size_t>& others,
                 std::vector<std::string>& names) {
@@ -100,7 +97,7 @@ void add_others(const Observation& observation, const std::vector<std::size_t>& 
   if (mains == others.size()) {
     names.push_back(of);
   } else {
-    names.push_back(counted(others.size(), "thread") + " of " + of);
+    names.push_back(print::counted(others.size(), "thread") + " of " + of);
   }
 }
 
@@ -137,7 +134,7 @@ std::string names_of(const Observation& observation, std::span<const std::size_t
   if (!ranks.empty()) names.push_back(stuck::ranks_in_words(ranks));
   if (threads != 0) {
     const std::vector<std::int32_t> of(with_threads.begin(), with_threads.end());
-    names.push_back(counted(threads, "thread") + " of " + stuck::ranks_in_words(of));
+    names.push_back(print::counted(threads, "thread") + " of " + stuck::ranks_in_words(of));
   }
   if (!others.empty()) add_others(observation, others, names);
   return all_names(names);

@@ -223,8 +223,9 @@ std::vector<std::uint32_t> locations_of_ranks(const database::Contents& experime
     if (!found[rank]) missing.push_back(ranks[rank]);
   }
   if (!missing.empty()) {
-    throw UnknownMetric("no rank " + format_rank_list(missing) + " was measured (there are " +
-                        std::to_string(experiment.run.ranks) + " ranks)");
+    throw UnknownMetric("no rank " + format_rank_list(missing) + " was measured (of " +
+                        std::to_string(experiment.run.ranks) +
+                        (experiment.run.ranks == 1 ? " rank)" : " ranks)"));
   }
   return locations;
 }

@@ -70,6 +70,14 @@ class Texts(unittest.TestCase):
         for tool, path in TOOLS.items():
             self.assertRegex(run([path, "--version"]).stdout, r"\d+\.\d+\.\d+")
 
+    def test_help_is_as_wide_as_a_screen_and_shows_what_the_locale_can(self):
+        for tool in TOOLS:
+            for text in helps(tool):
+                self.assertEqual([line for line in text.splitlines() if len(line) > 132], [])
+        plain = run([VIEWER, "view", "--help"], env=dict(ENVIRONMENT, LC_ALL="C")).stdout
+        self.assertTrue(plain.isascii())
+        self.assertIn('"f <- a.c:12"', plain)
+
     def test_man_pages_are_formatted_without_warnings(self):
         mandoc, groff = shutil.which("mandoc"), shutil.which("groff")
         if not mandoc and not groff:
@@ -218,8 +226,9 @@ class WrongUse(Workspace):
             ([database, "frobnicate"], 2, ["frobnicate", "report", "critical-path"]),
             ([database, "--frobnicate"], 2, ["--frobnicate", "--help"]),
             ([database, "reprot"], 2, ["reprot", "did you mean report?"]),
-            ([database, "view", "--sotr", "idleness"], 2, ["--sotr", "did you mean --sort?", "--help"]),
-            ([database, "view", "--ranks", ""], 2, ["--ranks", "no value"]),
+            ([database, "view", "--sotr", "idleness"], 2, ["--sotr", "did you mean --sort?", "see viewer-cli view --help)"]),
+            ([database, "diff", database, "--depth", "x"], 2, ["--depth", "see viewer-cli diff --help)"]),
+            ([database, "view", "--ranks", ""], 2, ["--ranks", "no value", "see viewer-cli view --help)"]),
             (["report", database], 2, ["report", "before the command"]),
             ([database, "view", "sideways"], 2, ["sideways", "calling-context"]),
             ([database, "view", "--sort", "REALTIM"], 2, ["REALTIM", "did you mean REALTIME?", "idleness"]),
@@ -255,12 +264,23 @@ class WrongUse(Workspace):
             ([PROF_MPI, "--balance", "papr", self.here], 2, ["prof-mpi: ", "papr", "noise-aware", "did you mean paper?"]),
             ([HPCRUN, "--outptu", "x", "true"], 2, ["hpcrun-lite: ", "--outptu", "did you mean --output?"]),
             ([HPCRUN, "-e", "CPUTIM@5000", "true"], 1, ["hpcrun-lite: ", "CPUTIM", "did you mean CPUTIME?"]),
+            ([PROF_MPI, self.here, "other", "--idle-rules", "rules"], 2, ["prof-mpi: usage: unexpected 'other'", "--help"]),
+            ([PROF_MPI, "--structure-cache", "/nosuch/a/b", self.here], 2, ["--structure-cache: /nosuch/a/b: ", "/nosuch/a "]),
+            ([HPCRUN, "ld.so", "/bin/true"], 126, ["hpcrun-lite: run: ", "ld.so: is the dynamic loader", "the program itself"]),
             ([HPCRUN, "-e", "perf::PAGE_FAULT", "true"], 1, ["hpcrun-lite: ", "did you mean perf::PAGE-FAULTS?"]),
         ):
             with self.subTest(command):
                 done = run(command, expect=status)
                 self.assertEqual(done.stdout, "")
                 self.assert_one_line(done.stderr, *parts)
+
+    def test_help_that_cannot_be_written_is_a_failure(self):
+        for tool, path in TOOLS.items():
+            for option in ("--help", "--version"):
+                with self.subTest(tool + " " + option), open("/dev/full", "w") as full:
+                    done = subprocess.run([path, option], stdout=full, stderr=subprocess.PIPE, text=True)
+                    self.assertEqual(done.returncode, 1)
+                    self.assert_one_line(done.stderr, f"{tool}: write: standard output: No space left on device")
 
     def test_a_binary_export_does_not_go_to_a_terminal(self):
         database = self.here / "run1.db"

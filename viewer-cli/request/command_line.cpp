@@ -182,6 +182,12 @@ std::string command_among(const std::vector<std::string>& words) {
   return found == words.end() ? std::string{} : *found;
 }
 
+/// The command that shows the options of the command among the words, which nobody has parsed yet.
+std::string help_command(int argc, const char* const* argv) {
+  const std::string command = command_among({argv + 1, argv + argc});
+  return "viewer-cli " + (command.empty() ? "" : command + ' ') + "--help";
+}
+
 /// `viewer-cli before.db after.db`: a comparison to browse.
 bool names_second_run(const std::vector<std::string>& words) {
   std::error_code error;
@@ -287,12 +293,12 @@ void check_output(const Invocation& invocation, std::string_view name) {
 }
 
 /// An empty value asks for nothing: most likely a variable of a script that was not set.
-void refuse_empty(const CLI::App& app) {
+void refuse_empty(const CLI::App& app, const std::string& help) {
   for (const CLI::Option* const option : app.get_options()) {
     if (option->get_lnames().empty()) continue;
     for (const std::string& value : option->results()) {
       if (value.empty())
-        throw UsageError("--" + option->get_lnames()[0] + ": no value given (see viewer-cli --help)");
+        throw UsageError("--" + option->get_lnames()[0] + ": no value given (see " + help + ')');
     }
   }
 }
@@ -386,7 +392,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    throw UsageError(spelling::explain(app, error, "viewer-cli --help"));
+    throw UsageError(spelling::explain(app, error, help_command(argc, argv)));
   }
   if (raw.help) {
     answer = Answer{help_text(command_among(raw.words))};
@@ -398,7 +404,7 @@ Invocation parse_command_line(int argc, const char* const* argv, std::optional<A
   }
   if (raw.words.empty())
     throw UsageError("no database or measurement directory given (see viewer-cli --help)");
-  refuse_empty(app);
+  refuse_empty(app, help_command(argc, argv));
   const bool stacks = asks_for_stacks(raw.words);
   if (stacks) {
     take_subjects(app, raw, invocation);

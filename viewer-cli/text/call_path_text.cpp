@@ -6,6 +6,7 @@
 #include "text/call_path_text.hpp"
 
 #include "text/prose.hpp"
+#include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "views/folding.hpp"
 #include "views/frame.hpp"
@@ -96,7 +97,7 @@ std::string path_text(const database::Contents& experiment, ContextId context, c
   if (names.size() > kOuter + kInner + 1) {
     const std::size_t gone = names.size() - kOuter - kInner;
     names.erase(names.begin() + kOuter, names.end() - kInner);
-    names.insert(names.begin() + kOuter, keep("(" + std::to_string(gone) + " frames)"));
+    names.insert(names.begin() + kOuter, keep('(' + counted(gone, "frame") + ')'));
   }
   return joined(names, screen.unicode);
 }

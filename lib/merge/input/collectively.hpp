@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
+#include "files/at_death.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,9 +65,7 @@ class Phase {
 
 /// The line for std::bad_alloc.
 inline std::string out_of_memory() {
-  return std::string("merge: ") + Phase::now() +
-         ": out of memory (merge with fewer ranks on each node, on more nodes, or with a higher limit: "
-         "ulimit -v)";
+  return std::string("merge: ") + Phase::now() + ": " + files::kOutOfMemory;
 }
 
 /// Why a phase failed, in one line.

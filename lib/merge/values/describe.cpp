@@ -85,7 +85,9 @@ std::string describe_iterations(const ProcessTable& processes) {
     most = std::max(most, process.iterations);
   }
   if (most == 0) return {};
-  if (least == most) return std::to_string(most) + " iterations marked in every process (culprit_iteration)";
+  if (least == most)
+    return std::to_string(most) + (most == 1 ? " iteration" : " iterations") +
+           " marked in every process (culprit_iteration)";
   return std::to_string(least) + " to " + std::to_string(most) +
          " iterations marked per process (culprit_iteration)";
 }

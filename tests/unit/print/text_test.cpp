@@ -104,4 +104,10 @@ TEST_CASE("A shell reads a quoted word as the word") {
   }
 }
 
+TEST_CASE("one thing is counted as one", "[text]") {
+  CHECK(counted(0, "rank") == "0 ranks");
+  CHECK(counted(1, "rank") == "1 rank");
+  CHECK(counted(2, "rank") == "2 ranks");
+}
+
 }  // namespace culprit::print::testing

@@ -74,7 +74,8 @@ TEST_CASE("The ranks below a launcher are found, and those elsewhere counted") {
   CHECK(job.notes.empty());
   CHECK(missing_note(job, {0, 1}, false)
             .starts_with("2 of 4 ranks are not here: they have ended, or run on other hosts ("));
-  CHECK(missing_note(job, {0, 1, 3}, true).starts_with("1 of 4 ranks were found on no host: "));
+  CHECK(missing_note(job, {0, 1, 3}, true)
+            .starts_with("1 of 4 ranks was found on no host: it has ended, or runs "));
   CHECK(missing_note(job, {0, 1, 2, 3}, true).empty());
 }
 
