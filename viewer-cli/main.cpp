@@ -157,6 +157,7 @@ int run(int argc, const char* const* argv) {
       tui::BrowseStart start;
       start.source_map = invocation.source_map;
       start.without_startup = invocation.without_startup;
+      start.remark = opened.remark;
       if (other.source)
         start.other = {std::move(other.source), other.path, invocation.metric, invocation.scaling};
       const int status = tui::browse(*opened.source, opened.path, find_screen(), std::move(start));

@@ -65,6 +65,9 @@ class Launcher(harness.Workspace):
         self.hpcrun("-o", directory, program, "0.1", expect=0)
         done = harness.run([harness.VIEWER, directory], expect=1)
         self.assert_one_line(done.stderr, "viewer-cli: ", "run.db", "prof-mpi --force")
+        os.utime(self.here / "run.db")  # as a copy is: written last, and still of the other run
+        done = harness.run([harness.VIEWER, directory], expect=1)
+        self.assert_one_line(done.stderr, "viewer-cli: ", "run.db", "belongs to another run", "prof-mpi --force")
         harness.run([harness.VIEWER, self.here / "run.db"], expect=0)
         harness.run([harness.PROF_MPI, "-q", "--force", directory], expect=0)
         harness.run([harness.VIEWER, directory], expect=0)

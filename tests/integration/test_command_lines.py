@@ -78,6 +78,20 @@ class Texts(unittest.TestCase):
         self.assertTrue(plain.isascii())
         self.assertIn('"f <- a.c:12"', plain)
 
+    def test_the_browsers_keys_are_in_its_help_and_in_the_man_page(self):
+        aliases = set(",.=Q")
+        tui = pathlib.Path(__file__).parents[2] / "viewer-cli" / "tui"
+        code = "".join(path.read_text() for path in [tui / "browser.cpp", *(tui / "panes").glob("*.cpp")])
+        taken = set(re.findall(r"case U'(.)'", code)) - aliases
+        keys = " ".join(re.findall(r'Line\{"([^"]+)", "', (tui / "pages" / "explain.cpp").read_text()))
+        in_help = {word.strip(",") for word in keys.split()}
+        page = (MAN / "viewer-cli.1").read_text().split(".SH BROWSER")[1].split(".SH FILES")[0].replace("\\-", "-")
+        bold = re.findall(r"\\fB(.*?)\\fR", page) + re.findall(r"(?m)^\.BR? (.*)$", page)
+        in_man = set(re.split(r'[\s",]+', " ".join(bold)))
+        self.assertGreater(len(taken), 30)
+        self.assertEqual(taken - in_help, set(), "keys that the help (?) does not have")
+        self.assertEqual({key for key in in_help if len(key) == 1} - in_man, set(), "keys that the man page does not have")
+
     def test_man_pages_are_formatted_without_warnings(self):
         mandoc, groff = shutil.which("mandoc"), shutil.which("groff")
         if not mandoc and not groff:

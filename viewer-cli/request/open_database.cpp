@@ -65,17 +65,6 @@ fs::path database_beside(const fs::path& directory) {
   return path;
 }
 
-/// True if `directory` was measured after `database` was written, and is another run: the old one was removed
-/// and its database left. (A run id alone may differ, where a process joined the run later.)
-bool is_of_an_older_run(const fs::path& database, const std::string& run_id, const fs::path& directory) {
-  const fs::path marker = directory / "culprit.run";
-  std::error_code error;
-  const fs::file_time_type begun = fs::last_write_time(marker, error);
-  if (error || begun <= fs::last_write_time(database, error) || error) return false;
-  const std::string run = merge::marked_run(directory);
-  return !run.empty() && run != run_id;
-}
-
 /// True if the run in `directory` has gone on, or ended, since it was merged while it ran.
 bool went_on(const database::Run& run, const fs::path& database, const fs::path& directory) {
   std::error_code error;
@@ -109,19 +98,19 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
   } catch (const database::DatabaseError& refused) {
     throw std::runtime_error("open: " + refused.path().string() + ": " + refused.what());
   }
-  if (database != fs::path(path) &&
-      is_of_an_older_run(database, opened.source->experiment().run.run_id, path)) {
+  const bool is_merged_before = database != fs::path(path) && !merged;
+  if (is_merged_before && merge::is_of_another_run(opened.source->experiment().run.run_id, path)) {
     throw std::runtime_error("open: " + database.string() + ": belongs to another run than " + path +
-                             ", which was measured later (prof-mpi --force " + print::shell_path(path) +
+                             " (prof-mpi --force " + print::shell_path(path) +
                              " replaces it, or give the database itself)");
   }
-  const bool is_merged_before = database != fs::path(path) && !merged;
   if (is_merged_before && opened.source->experiment().quality.cut_short > 0 &&
       went_on(opened.source->experiment().run, database, path)) {
     opened.degraded = true;
-    print::complain("viewer-cli", "open: " + database.string() + ": was merged before the run in " + path +
-                                      " had ended, and shows it up to then (prof-mpi --force " +
-                                      print::shell_path(path) + " merges it again)");
+    opened.remark = "open: " + database.string() + ": was merged before the run in " + path +
+                    " had ended, and shows it up to then (prof-mpi --force " + print::shell_path(path) +
+                    " merges it again)";
+    print::complain("viewer-cli", opened.remark);
   }
   return opened;
 }

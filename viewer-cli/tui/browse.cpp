@@ -88,6 +88,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
   restore_view(browser, workspace);
   if (!start.source_map.empty()) browser.source().put_first(start.source_map);
   if (start.other) browser.compare(std::move(*start.other));
+  if (!start.remark.empty()) browser.notify(start.remark);
   {
     const SignalsNoted noted;
     Terminal terminal(light_background_stated());

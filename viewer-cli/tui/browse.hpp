@@ -15,6 +15,7 @@ struct BrowseStart {
   std::optional<OtherRun> other;  ///< to compare with
   PathPrefixes source_map;        ///< in front of those remembered
   bool without_startup = false;   ///< shares without MPI_Init and MPI_Finalize
+  std::string remark;             ///< shown until the first key
 };
 
 /// Lets the user browse a database until he quits; returns the exit status. The terminal is given back also

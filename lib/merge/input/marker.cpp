@@ -16,6 +16,26 @@ std::string marked_run(const std::filesystem::path& directory) {
   }
 }
 
+bool is_of_another_run(const std::string& run, const std::filesystem::path& directory) {
+  const std::string marked = marked_run(directory);
+  if (run.empty() || marked.empty() || marked == run) return false;
+  bool another = false;
+  measurement::Reader reader;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() != ".culprit") continue;
+    try {
+      const std::string id = reader.read(at->path(), measurement::Extent::process).process.run_id;
+      if (id == run) return false;
+      another = another || !id.empty();
+    } catch (const measurement::MeasurementError&) {  // the merge says what is wrong with it
+      continue;
+    }
+  }
+  return another;
+}
+
 bool went_on(const std::filesystem::path& directory, std::filesystem::file_time_type merged,
              std::int64_t until_ns) {
   constexpr int kMostLooks = 1000;

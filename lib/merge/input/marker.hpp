@@ -9,6 +9,11 @@ namespace culprit::merge {
 /// The run that the marker of a measurement directory names; empty where there is none that can be read.
 std::string marked_run(const std::filesystem::path& directory);
 
+/// Whether a database of `run` was made from another run than is in `directory`: its marker names another,
+/// and so do all measurements that can be read. (Processes may have joined the run under another name.) False
+/// where nothing there says.
+bool is_of_another_run(const std::string& run, const std::filesystem::path& directory);
+
 /// Whether processes that a merge found running, or killed, have gone on: a measurement was written after
 /// `merged`, or its process is known to have lived for longer than until `until_ns` (CLOCK_REALTIME, as
 /// Run::start_realtime_ns + duration_ns), as mapped pages need not change a file's time. Looks at a thousand
