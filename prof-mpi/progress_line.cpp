@@ -35,7 +35,7 @@ void ProgressLine::update(const char* phase, std::uint64_t done, std::uint64_t t
   }
   if (!terminal_ || (drawn_ && now - last_drawn_ < kBetweenDrawings)) return;
   print::show_progress(
-      total > 0 ? fmt::format("prof-mpi: {} {} of {} ({} %)", phase_, done, total, 100 * done / total)
+      total > 1 ? fmt::format("prof-mpi: {} {} of {} ({} %)", phase_, done, total, 100 * done / total)
                 : "prof-mpi: " + phase_);
   drawn_ = true;
   last_drawn_ = now;

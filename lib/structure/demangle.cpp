@@ -1,7 +1,9 @@
 // Names as users write them, of mangled symbols (docs/algorithms.md 15): C++ by libsupc++, Rust by
 // rust_symbol.cpp, Fortran by the patterns of gfortran and ifort; suffixes of copies and parts of a procedure
-// are put in words or left out. Symbols whose names would grow without bounds are shown as they are.
+// are put in words or left out. C++ symbols whose names would grow without bounds are shown without arguments
+// (short_symbol.cpp), others as they are.
 #include "structure/rust_symbol.hpp"
+#include "structure/short_symbol.hpp"
 #include "structure/structure.hpp"
 
 #include <algorithm>
@@ -20,14 +22,15 @@ extern "C" int __gcclibcxx_demangle_callback(const char* symbol,
 namespace culprit::structure {
 namespace {
 
-/// Beyond this the demangler's recursion is not trusted; such a symbol is shown as it is.
+/// Beyond this the demangler's recursion is not trusted; such a symbol is shortened, or shown as it is.
 constexpr std::size_t kLongestSymbol = 16384;
 
 /// A longer name nobody reads; the longest of Debian's largest libraries has 9 716 characters.
 constexpr std::size_t kLongestDemangled = 16384;
 
-/// What the demangler does without writing doubles with each of these: at most this many bits.
-constexpr double kMostExpansionBits = 18;
+/// What the demangler does without writing doubles with each of these: at most this many bits, some
+/// hundredths of a second. Symbols of 500 letters that libraries of templates have reach 23.
+constexpr double kMostExpansionBits = 24;
 constexpr int kMostConversionBits = 10;
 
 /// What in a symbol refers to other parts of it.
@@ -93,12 +96,12 @@ void append(const char* text, std::size_t size, void* to) {
 /// __cxa_demangle would write without a limit: types that refer twice to the one before double the name each
 /// time.
 std::string demangle_cpp(const std::string& symbol) {
-  if (may_be_endless(symbol)) return symbol;
+  if (may_be_endless(symbol)) return short_name(symbol);
   std::string name;
   try {
     if (__gcclibcxx_demangle_callback(symbol.c_str(), append, &name) != 0) return symbol;
   } catch (const TooLong&) {
-    return symbol;
+    return short_name(symbol);
   }
   read_legacy_rust(name);
   drop_unnamed_namespaces(name);
@@ -199,7 +202,8 @@ std::string outlined(const std::string& symbol) {
 }  // namespace
 
 std::string demangle(const std::string& symbol) {
-  if (symbol.empty() || symbol.size() > kLongestSymbol) return symbol;
+  if (symbol.size() > kLongestSymbol) return short_name(symbol);
+  if (symbol.empty()) return symbol;
   const std::string plain = symbol.substr(0, symbol.find('@', 1));  // the symbol's version
   if (plain.starts_with(kClangRegion) || plain.starts_with(kClangTask)) return outlined(plain);
   for (auto dot = plain.find('.', 1); dot != std::string::npos; dot = plain.find('.', dot + 1)) {

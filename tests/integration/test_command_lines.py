@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import ENVIRONMENT, HPCRUN, PREFIX, PROF_MPI, VIEWER, Workspace, run
+from harness import ENVIRONMENT, HPCRUN, PREFIX, PROF_MPI, PROGRAMS, VIEWER, Workspace, run
 
 MAN = PREFIX / "share" / "man" / "man1"
 MAKE_EXAMPLE_DB = pathlib.Path(os.environ["CULPRIT_MAKE_EXAMPLE_DB"])
@@ -323,6 +323,24 @@ class WrongUse(Workspace):
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
         self.assertIn(done.stdout.split()[-1], ("0", "141"))
         self.assertEqual(done.stderr, "")
+
+
+class Progress(Workspace):
+    def test_a_phase_of_one_step_does_not_stand_at_nothing(self):
+        run([HPCRUN, "-q", "-o", self.here / "run", PROGRAMS / "spin", "0.1"])
+        ours, theirs = pty.openpty()
+        done = subprocess.run([PROF_MPI, "-j", "1", self.here / "run"], stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        except OSError:  # the other end is closed, and all is read
+            pass
+        os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"prof-mpi: writing", shown)
+        self.assertNotIn(b"0 of 1 ", shown)
 
 
 def shell_quoted(text):

@@ -19,10 +19,15 @@ namespace {
 
 using database::Variation;
 
-constexpr std::size_t kRowsDrawn = 32;   // ranks; more share a line
-constexpr std::size_t kRanksWidth = 14;  // columns for `ranks 123-456  `
+constexpr std::size_t kRowsDrawn = 32;  // ranks; more share a line
+constexpr std::size_t kLeastLabel = 14;
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+
+/// Which line a row is in.
+std::size_t line_of(std::size_t row, std::size_t rows) {
+  return row * std::min(kRowsDrawn, rows) / rows;
+}
 
 /// The highest of the ranks' segments that share a cell of the picture: outliers must not vanish.
 class Picture {
@@ -50,9 +55,6 @@ class Picture {
     }
   }
 
-  /// Which line a row is in.
-  [[nodiscard]] std::size_t line_of(std::size_t row, std::size_t rows) const { return row * rows_ / rows; }
-  [[nodiscard]] std::size_t lines() const { return rows_; }
   [[nodiscard]] std::size_t segments() const { return longest_; }
   [[nodiscard]] std::uint64_t most() const { return most_; }
   /// By time: of the first segment's beginning, and of the last's.
@@ -139,18 +141,35 @@ const char* segment_name(const database::Contents& experiment, const Variation& 
   return iterates ? "iteration" : "invocation";
 }
 
+namespace {
+
+/// `rank 3` and `ranks 4-7` of each line, all as wide as the widest.
+std::vector<std::string> line_labels(const Variation& variation) {
+  const std::size_t rows = variation.rows.size();
+  const std::size_t lines = std::min(kRowsDrawn, rows);
+  std::vector<std::string> labels(lines);
+  std::size_t width = kLeastLabel;
+  for (std::size_t row = 0, line = 0; line < lines; ++line) {
+    const std::size_t first = row;
+    while (row < rows && line_of(row, rows) == line) ++row;
+    labels[line] = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
+    if (row - first > 1) labels[line] += "-" + std::to_string(variation.rows[row - 1].rank);
+    width = std::max(width, labels[line].size() + 2);
+  }
+  for (std::string& label : labels) label.resize(width, ' ');
+  return labels;
+}
+
+}  // namespace
+
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Variation& variation, const SegmentFigures& figures) {
-  const Picture picture(variation, figures.values,
-                        screen.width > kRanksWidth + 10 ? screen.width - kRanksWidth : 10,
+  const std::vector<std::string> labels = line_labels(variation);
+  const std::size_t taken = labels.empty() ? 0 : labels.front().size();
+  const Picture picture(variation, figures.values, screen.width > taken + 10 ? screen.width - taken : 10,
                         !line_up(variation) && have_begins(variation));
-  std::size_t row = 0;
-  for (std::size_t line = 0; line < picture.lines(); ++line) {
-    const std::size_t first = row;
-    while (row < variation.rows.size() && picture.line_of(row, variation.rows.size()) == line) ++row;
-    std::string label = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
-    if (row - first > 1) label += "-" + std::to_string(variation.rows[row - 1].rank);
-    out << label << std::string(label.size() < kRanksWidth ? kRanksWidth - label.size() : 1, ' ');
+  for (std::size_t line = 0; line < labels.size(); ++line) {
+    out << labels[line];
     picture.write_line(out, screen, line, figures.median);
   }
   out << screen.dim(wrap("Left to right: " + columns_text(screen, experiment, variation, picture) +

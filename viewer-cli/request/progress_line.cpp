@@ -24,7 +24,7 @@ void ProgressLine::update(std::string_view phase, std::uint64_t done, std::uint6
   if (!shown_ || now - last_ < kBetweenProgress) return;
   last_ = now;
   drawn_ = true;
-  print::show_progress(total == 0 ? fmt::format("{}: {}", what_, phase)
+  print::show_progress(total <= 1 ? fmt::format("{}: {}", what_, phase)
                                   : fmt::format("{}: {} {} of {}", what_, phase, done, total));
 }
 

@@ -278,6 +278,22 @@ Far longer than the median (1 invocation):
   CHECK(json["begin_s"] == nlohmann::json::parse("[[5.0, 6.0, 7.0, 9.0], [5.0, 7.5]]"));
 }
 
+TEST_CASE("variation: the picture of thousands of ranks is straight") {
+  struct ManyRanks : TracedSample {
+    ManyRanks() {
+      database::Variation many;
+      many.marked = true;
+      many.median_ns = kSecond;
+      for (std::int32_t rank = 0; rank < 2000; ++rank) many.rows.push_back({rank, {kSecond, kSecond}});
+      sample.build().trace.variations = {many};
+    }
+  };
+  const ManyRanks traced;
+  const std::string text = run(traced.sample, {"variation"});
+  CHECK_THAT(text, Catch::Contains("\nranks 0-62       ██\n"));
+  CHECK_THAT(text, Catch::Contains("\nranks 1938-1999  ██\n"));
+}
+
 TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
   const std::string path =
       ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at "
