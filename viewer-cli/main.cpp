@@ -13,7 +13,6 @@
 #include "request/command_line.hpp"
 #include "request/open_database.hpp"
 #include "run_export.hpp"
-#include "text/guides.hpp"
 #include "text/screen.hpp"
 #include "tui/browse.hpp"
 #include "tui/follow.hpp"
@@ -113,25 +112,14 @@ int print_completions(int argc, const char* const* argv) {
   return 0;
 }
 
-/// The help shows the arrow of trees as the terminal will.
-void print_answer(const Answer& answer) {
-  const Screen screen = find_screen();
-  const std::string arrow = guides(true).arrow;
-  print::TextStream out(std::cout);
-  std::string_view rest = answer.text;
-  for (auto at = rest.find(arrow); at != std::string_view::npos; at = rest.find(arrow)) {
-    out << rest.substr(0, at) << guides(screen.unicode).arrow;
-    rest.remove_prefix(at + arrow.size());
-  }
-  out << rest << std::flush;
-}
-
 int run(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--complete") return print_completions(argc, argv);
   std::optional<Answer> answer;
   const Invocation invocation = parse_command_line(argc, argv, answer);
   if (answer) {
-    print_answer(*answer);
+    const Screen screen = find_screen();
+    print::TextStream out(std::cout);
+    out << fit_help(answer->text, screen.width, screen.unicode) << std::flush;
     return 0;
   }
   if (invocation.command == Command::stuck) {

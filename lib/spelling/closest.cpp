@@ -88,6 +88,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
 std::string value_problem(const std::string& text) {
   const std::string name = text.substr(0, text.find(':'));
   if (text.find(" missing") != std::string::npos) return name + ": no value given";
+  constexpr std::string_view kRequired = " is required";
+  if (text.ends_with(kRequired)) return "no " + text.substr(0, text.size() - kRequired.size()) + " given";
   if (text.find("At Most") != std::string::npos) return name + ": given more than once";
   constexpr std::string_view kUnreadable = "Could not convert: ";
   const std::size_t equals = text.find(" = ");

@@ -106,6 +106,9 @@ std::vector<std::string> option_names(std::string_view command);
 /// The help of one command, or of the tool where `command` is empty or none of its commands. Examples come
 /// first.
 std::string help_text(std::string_view command);
+/// A help as it is printed: paragraphs and the words of entries are wrapped at `width`, 110 at most; not
+/// words that have little room, as those behind long examples.
+std::string fit_help(std::string_view help, std::size_t width, bool unicode);
 
 /// What shells print instead of words: names of files fit here, or of databases and directories.
 inline constexpr const char* kCompleteFiles = ":files";

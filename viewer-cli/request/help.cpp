@@ -1,8 +1,14 @@
 #include "request/command_line.hpp"
 #include "request/exports.hpp"
+#include "text/guides.hpp"
+#include "text/prose.hpp"
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -143,7 +149,8 @@ half of its parent.
 )help",
      R"help(  --metric METRIC         (default: REALTIME:sum (I)); of an (E) the path is that of its (I)
   --derive NAME=FORMULA   as for `view`
-  --ranks LIST, --role NAME, --without-startup, --lines, --inside-waits, --all, --ids: as for `view`
+  --ranks LIST, --role NAME, --without-startup: as for `view`
+  --lines, --inside-waits, --all, --ids: likewise
 )help",
      kTable,
      {}},
@@ -427,7 +434,52 @@ std::string with_exports(std::string_view text) {
   return result;
 }
 
+/// Where the words of an entry begin, two blanks or more behind its name; 0: the line is none.
+std::size_t words_of_entry(std::string_view line) {
+  const std::size_t name = line.find_first_not_of(' ');
+  if (name == 0 || name == std::string_view::npos) return 0;
+  const std::size_t gap = line.find("  ", name);
+  return gap == std::string_view::npos ? 0 : line.find_first_not_of(' ', gap);
+}
+
+/// The lines of a help with those joined that are one entry, or one paragraph.
+std::vector<std::string> joined_lines(std::string_view help) {
+  constexpr std::size_t kContinued = 20;  // blanks in front of the further lines of an entry
+  std::vector<std::string> lines;
+  while (!help.empty()) {
+    const std::string_view line = help.substr(0, help.find('\n'));
+    help.remove_prefix(std::min(line.size() + 1, help.size()));
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view before = lines.empty() ? std::string_view{} : std::string_view(lines.back());
+    const bool of_entry = begin >= kContinued && words_of_entry(before) > 0;
+    const bool of_paragraph = begin == 0 && !line.empty() && !before.empty() && before.front() != ' ';
+    if (of_entry || of_paragraph) {
+      lines.back().append(1, ' ').append(line.substr(begin));
+    } else {
+      lines.emplace_back(line);
+    }
+  }
+  return lines;
+}
+
 }  // namespace
+
+std::string fit_help(std::string_view help, std::size_t width, bool unicode) {
+  constexpr std::size_t kWidest = 110;
+  constexpr std::size_t kLeastRoom = 40;
+  width = std::min(width, kWidest);
+  std::string text;
+  for (std::string& line : joined_lines(help)) {
+    const std::string arrow = guides(true).arrow;
+    if (const std::size_t at = line.find(arrow); at != std::string::npos)
+      line.replace(at, arrow.size(), guides(unicode).arrow);
+    const std::size_t words = words_of_entry(line);
+    const bool wraps = words > 0 ? words + kLeastRoom <= width : !line.starts_with(' ');
+    text += wraps ? line.substr(0, words) + wrap(line.substr(words), width, words, words) : line;
+    text += '\n';
+  }
+  return text;
+}
 
 std::string help_text(std::string_view command) {
   const auto* const found = std::ranges::find(kCommandHelps, command, &CommandHelp::name);
