@@ -57,9 +57,8 @@ void print_unread_modules(const std::vector<std::string>& modules) {
 
 void print_vain_rules(const std::vector<std::string>& rules, bool all) {
   const std::size_t listed = all ? rules.size() : std::min(rules.size(), kProblemsListed);
-  for (std::size_t i = 0; i < listed; ++i) print::announce("idle rules: " + rules[i]);
-  if (listed < rules.size())
-    print::announce(fmt::format("and {} more such rules (-v lists all)", rules.size() - listed));
+  for (std::size_t i = 0; i < listed; ++i) say("idle rules: " + rules[i]);
+  if (listed < rules.size()) say(fmt::format("and {} more such rules (-v lists all)", rules.size() - listed));
 }
 
 }  // namespace

@@ -275,6 +275,14 @@ class WrongUse(Workspace):
                 self.assert_one_line(done.stderr, "viewer-cli: ", *parts)
 
 
+    def test_rules_that_fit_nothing_are_reported_as_other_problems_are(self):
+        run([HPCRUN, "-q", "-o", self.here / "run", PROGRAMS / "spin", "0.1"])
+        rules = self.here / "rules"
+        rules.write_text("wait mpi nothing_here\n")
+        done = run([PROF_MPI, "--idle-rules", rules, self.here / "run"])
+        self.assert_one_line(done.stderr, f"prof-mpi: idle rules: {rules}:1: nothing_here: no procedure of that name was sampled (")
+        self.assertNotIn("nothing_here", done.stdout)
+
     def test_misspelt_options_of_the_other_tools_are_guessed(self):
         for command, status, parts in (
             ([PROF_MPI, "--frce", self.here], 2, ["prof-mpi: ", "--frce", "did you mean --force?"]),
