@@ -17,10 +17,12 @@ std::string host_of(const Process& process) {
 
 std::string tell_gone(const Process& process) {
   const std::string what = name_of(process) + " (" + host_of(process) + ") ";
-  const std::string where = process.threads.empty() ? "" : "; it was " + whereabouts(process.threads.front());
+  const std::size_t thread = process.crashed < 0 ? 0 : static_cast<std::size_t>(process.crashed);
+  const std::string where = process.threads.empty() ? "" : "; it was " + whereabouts(process.threads[thread]);
   switch (process.life) {
     case Life::died:
-      return what + "died, " + span_of_time(process.silent_s) + " ago" + where;
+      return what + (process.crash.empty() ? "died, " : "was ended by " + process.crash + ", ") +
+             span_of_time(process.silent_s) + " ago" + where;
     case Life::stopped:
       return what + "is stopped by a signal, since " + span_of_time(process.silent_s) + where +
              " (kill -CONT " + std::to_string(process.pid) + " lets it go on)";

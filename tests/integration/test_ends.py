@@ -106,6 +106,8 @@ class Ends(Process):
                 if how in ("SIGSEGV", "SIGFPE"):
                     merged = harness.run([harness.PROF_MPI, "--force", self.here / "run"], expect=3)
                     self.assertIn("a signal ended it; data is complete up to that point", merged.stderr)
+                    report = harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout
+                    self.assertTrue(report.startswith(f"A process was ended by {how} ("), report)
 
     def test_an_abort_is_noted_whatever_the_handler_does(self):
         for how, status, end in (

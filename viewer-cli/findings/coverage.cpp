@@ -123,7 +123,9 @@ std::string exit_status_phrase(const database::Contents& experiment, const std::
 
 std::string crash_phrase(const database::Contents& experiment) {
   for (const std::string& note : experiment.run.notes) {
-    if (note.starts_with("rank ") && note.find(measurement::kEndedBy) != std::string::npos) return note;
+    // What a rank started may crash, and leave the rank alive.
+    const bool ended = note.find(measurement::kEndedBy) != std::string::npos;
+    if (ended && (experiment.run.ranks == 0 || note.starts_with("rank "))) return note;
   }
   return {};
 }

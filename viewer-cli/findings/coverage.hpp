@@ -24,7 +24,8 @@ bool all_ranks_left(const database::Contents& experiment);
 /// known.
 std::string exit_status_phrase(const database::Contents& experiment, const std::vector<std::uint32_t>& left);
 
-/// `rank 3 was ended by SIGSEGV (Segmentation fault)`: of the first rank that crashed or aborted; empty: none.
+/// `rank 3 was ended by SIGSEGV (Segmentation fault)`: of the first rank that crashed or aborted, or process
+/// of a run without ranks.
 std::string crash_phrase(const database::Contents& experiment);
 
 /// Of a run that was cut short: the rank that ended first, and how long before the last; of one without an

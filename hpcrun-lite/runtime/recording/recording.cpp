@@ -324,23 +324,26 @@ void note_end() {
 
 namespace {
 
-/// Of this rank: its number, and `text` behind it.
-Text<160> note_of_rank(const char* text) {
+/// `rank 3` or, of a process that is none, `a process`, one note for many, and `text` behind it.
+Text<160> note_of_process(const char* text) {
   Text<160> note;
-  note.add("rank ").number(static_cast<std::uint64_t>(known_rank)).add(text);
-  return note;
+  if (known_rank >= 0) {
+    note.add("rank ").number(static_cast<std::uint64_t>(known_rank));
+  } else {
+    note.add("a process");
+  }
+  return note.add(text);
 }
 
 }  // namespace
 
 void note_abort() {
-  if (!file.open() || known_rank < 0) return;
-  file.note(note_of_rank(measurement::kEndedBy).add(measurement::kAbort).c_str());
+  if (file.open()) file.note(note_of_process(measurement::kEndedBy).add(measurement::kAbort).c_str());
 }
 
 void note_signal(int signal) {
-  if (!file.open() || known_rank < 0) return;
-  Text<160> note = note_of_rank(measurement::kEndedBy);
+  if (!file.open()) return;
+  Text<160> note = note_of_process(measurement::kEndedBy);
   note.add("SIG").add(sigabbrev_np(signal)).add(" (").add(sigdescr_np(signal)).add(")");
   file.note(note.c_str());
 }
@@ -348,7 +351,7 @@ void note_signal(int signal) {
 void note_exit_status(int status) {
   if (!file.open() || known_rank < 0) return;
   constexpr unsigned kSeenByParents = 0xff;
-  Text<160> note = note_of_rank(measurement::kExitStatus);
+  Text<160> note = note_of_process(measurement::kExitStatus);
   note.number(static_cast<unsigned>(status) & kSeenByParents).add(", without MPI_Finalize");
   file.note(note.c_str());
 }
