@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 namespace {
@@ -28,6 +29,17 @@ __attribute__((noinline)) void touch_fresh_memory(std::size_t pages) {
   madvise(memory, pages * kPage, MADV_NOHUGEPAGE);
   for (std::size_t page = 0; page < pages; ++page) static_cast<volatile char*>(memory)[page * kPage] = 1;
   munmap(memory, pages * kPage);
+}
+
+/// Writes to pages of shared memory of System V. The kernel serves such a fault in two steps, and begins
+/// again if a signal comes in between.
+__attribute__((noinline)) void touch_shared_memory(std::size_t pages) {
+  const int id = shmget(IPC_PRIVATE, pages * kPage, IPC_CREAT | 0600);
+  void* memory = id < 0 ? nullptr : shmat(id, nullptr, 0);
+  if (id >= 0) shmctl(id, IPC_RMID, nullptr);
+  if (id < 0 || memory == reinterpret_cast<void*>(-1)) std::exit(1);
+  for (std::size_t page = 0; page < pages; ++page) static_cast<volatile char*>(memory)[page * kPage] = 1;
+  shmdt(memory);
 }
 
 /// Blocks in a system call that restarts after a signal, `times` times, without using the processor in
@@ -63,10 +75,11 @@ __attribute__((noinline)) void spin(double seconds) {
 
 int main(int argc, char** argv) {
   const int scale = argc > 1 ? std::atoi(argv[1]) : 1;
-  const std::size_t pages = 20000;
+  const std::size_t pages = 20000, shared_pages = 2000;
   const int waits = 2000;
   for (int i = 0; i < scale; ++i) {
     touch_fresh_memory(pages);
+    touch_shared_memory(shared_pages);
     wait_often(waits);
     spin(0.5);
   }

@@ -9,19 +9,23 @@ import harness
 class BoundedCost(harness.Workspace):
     def measured(self, seconds, *events, **settings):
         """Measures some seconds of CPU time of a program without MPI; returns `info`."""
+        info, printed = self.measure([harness.PROGRAMS / "many_paths", seconds], *events, **settings)
+        self.assertEqual(printed, "done\n")
+        return info
+
+    def measure(self, program, *events, **settings):
+        """Returns `info`, and what the program prints."""
         directory = self.here / "run"
         options = [word for event in events for word in ("-e", event)]
         done = harness.run(
-            [harness.HPCRUN, "-q", "-o", directory, *options, harness.PROGRAMS / "many_paths", seconds],
-            env=dict(harness.ENVIRONMENT, **settings),
+            [harness.HPCRUN, "-q", "-o", directory, *options, *program], env=dict(harness.ENVIRONMENT, **settings)
         )
-        self.assertEqual(done.stdout, "done\n")
         merged = harness.run([harness.PROF_MPI, directory])
         self.database = self.here / "run.db"
         info = harness.run([harness.VIEWER, self.database, "info"])
         report = harness.run([harness.VIEWER, self.database, "report"])
         self.reported = [" ".join(text.split()) for text in (merged.stderr, info.stdout, report.stdout)]
-        return harness.viewer_json(self.database, "info")
+        return harness.viewer_json(self.database, "info"), done.stdout
 
     def charged(self, event):
         view = harness.viewer_json(self.database, "view", "calling-context", "--metrics", f"{event}:sum (I)")
@@ -53,6 +57,17 @@ class BoundedCost(harness.Workspace):
         self.assertGreater(self.charged("CPUTIME"), 3 * 0.8)
         self.assertLess(self.charged("CPUTIME"), 3 * 1.5)
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
+
+    def test_signals_of_a_kernel_event_come_less_often(self):
+        """Each handler pretends to have taken a second more: soon, only every 64th fault brings a signal. All are counted."""
+        program = [harness.PROGRAMS / "events", 1]
+        info, printed = self.measure(program, "none", "perf::PAGE-FAULTS@1", CULPRIT_ADDED_COST="1000000000")
+        faults = int(printed.split()[1])
+        self.assertGreaterEqual(info["slowed_threads"], 1)
+        self.assertGreater(self.charged("perf::PAGE-FAULTS"), faults * 0.9)
+        self.assertLess(self.charged("perf::PAGE-FAULTS"), faults * 1.05)
+        self.assertLess(info["samples"] * info["sampling_us"] * 1e-6, faults / 4)  # a second for each signal
+        self.assert_told("sampling cost more than it may .*: [1-9] threads? (was|were) sampled more slowly")
 
     def test_threads_that_wait_in_short_turns_are_braked_together(self):
         """Each run of the handler pretends to take 1.5 ms more: 20 threads that nap for 20 ms would take one and a half

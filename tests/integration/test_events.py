@@ -12,7 +12,7 @@ import harness
 
 PROGRAM = harness.PROGRAMS / "events"
 STAND_IN = harness.PROGRAMS / "perf_stand_in.so"
-PAGES = 20000  # touched by the program
+PAGES, SHARED_PAGES = 20000, 2000  # touched by the program
 SECONDS = 0.5  # computed by it
 
 WITH_STAND_IN = dict(
@@ -76,6 +76,16 @@ class KernelEvents(Measuring):
         self.assertGreater(touched, 0.9 * PAGES)
         self.assertLess(touched, 1.05 * PAGES)
         # No event is counted twice: the program's own account is the upper bound.
+        self.assertLessEqual(total, 1.05 * int(printed.split()[1]))
+
+    def test_a_signal_for_every_page_fault_neither_keeps_it_from_being_served_nor_counts_it_twice(self):
+        """Of shared memory, the kernel gives a fault up for a signal, and begins it again after it."""
+        database, printed = self.measure_events("perf::PAGE-FAULTS@1")
+        values, total, _ = self.by_procedure(database, "perf::PAGE-FAULTS")
+        shared = self.value_in(values, "touch_shared_memory")
+        self.assertGreater(shared, 0.9 * SHARED_PAGES)
+        self.assertLess(shared, 1.05 * SHARED_PAGES)
+        self.assertGreater(self.value_in(values, "touch_fresh_memory"), 0.9 * PAGES)
         self.assertLessEqual(total, 1.05 * int(printed.split()[1]))
 
     def test_processor_time_is_found_where_it_is_spent(self):

@@ -33,6 +33,10 @@ struct Event {
   [[nodiscard]] bool is_switch() const {
     return kernel != nullptr && kernel->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
   }
+  /// Whether it counts attempts to serve page faults, of which the kernel gives some up for a signal.
+  [[nodiscard]] bool is_fault() const {
+    return kernel != nullptr && kernel->config == PERF_COUNT_SW_PAGE_FAULTS;
+  }
 };
 
 struct EventList {

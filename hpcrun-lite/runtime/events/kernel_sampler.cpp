@@ -6,6 +6,7 @@
 
 #include "runtime/system/system_calls.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -85,6 +86,8 @@ int KernelSampler::start(const Event& event, int tid, int signal) {
     return error;
   }
   period_ = event.period;
+  frequency_ = event.frequency;
+  armed_ = period_ != 0 ? period_ : frequency_;
   refresh(sampler_);
   return 0;
 }
@@ -96,7 +99,8 @@ void KernelSampler::reset() {
   counter_id_ = 0;
   taken_ = 0;
   period_ = 0;
-  extra_ = 0;
+  frequency_ = 0;
+  armed_ = 0;
   silent_.store(false, std::memory_order_relaxed);
 }
 
@@ -132,11 +136,13 @@ void KernelSampler::resume() {
   if (silent_.exchange(false, std::memory_order_acq_rel) && own(sampler_, sampler_id_)) refresh(sampler_);
 }
 
-void KernelSampler::arm(std::uint64_t extra, bool stopped) {
-  if (period_ != 0 && extra != extra_ && own(sampler_, sampler_id_)) {
-    std::uint64_t period = period_ + extra;
-    system_call(SYS_ioctl, sampler_, PERF_EVENT_IOC_PERIOD, word(&period));
-    extra_ = extra;
+// The kernel takes a new frequency by the same call as a new period.
+void KernelSampler::arm(const Pace& pace, bool stopped) {
+  const std::uint64_t slowed = std::max<std::uint64_t>(frequency_ >> pace.halvings, 1);
+  std::uint64_t wanted = period_ != 0 ? (period_ << pace.halvings) + pace.extra : slowed;
+  if (wanted != armed_ && own(sampler_, sampler_id_)) {
+    system_call(SYS_ioctl, sampler_, PERF_EVENT_IOC_PERIOD, word(&wanted));
+    armed_ = wanted;
   }
   if (stopped) {
     silent_.store(true, std::memory_order_release);

@@ -28,9 +28,13 @@ class KernelSampler {
 
   /// What happened since the last time, in the event's unit. Async-signal-safe.
   std::uint64_t take();
-  /// The next signal comes `extra` events later than the period says; where sampling is `stopped`, only after
-  /// resume(). Async-signal-safe.
-  void arm(std::uint64_t extra, bool stopped);
+  /// How far apart signals are to be.
+  struct Pace {
+    std::uint32_t halvings = 0;  ///< of the rate: the period is that many times doubled
+    std::uint64_t extra = 0;     ///< events by which the next signal comes later still
+  };
+  /// Lets the next signal come; where sampling is `stopped`, only after resume(). Async-signal-safe.
+  void arm(const Pace& pace, bool stopped);
 
   /// Stops counting, and goes on; any thread. The sampler is left alone: it may send one more signal, and is
   /// then not armed again before resume().
@@ -47,7 +51,8 @@ class KernelSampler {
   std::uint64_t counter_id_;
   std::uint64_t taken_;
   std::uint64_t period_;      ///< 0 where the kernel chooses
-  std::uint64_t extra_;       ///< what the sampler's period was lengthened by
+  std::uint64_t frequency_;   ///< then signals per second
+  std::uint64_t armed_;       ///< the period, or the frequency, that the sampler has
   std::atomic<bool> silent_;  ///< sent its signal while sampling was stopped: to be armed by resume()
 };
 

@@ -1,7 +1,8 @@
 // Charges what the handler's ticks do not cover (docs/algorithms.md 13): events besides REALTIME, calls in
 // which the signal was held back, parked waits, and the CPU time that late samples left. A value that cannot
 // be recorded at the moment is carried to the next sample. If sampling was slowed, only every 2^n-th sample
-// of such an event is recorded, with the values of all.
+// of a CPU timer or a PAPI event is recorded, with the values of all; the kernel's events come more rarely
+// then.
 #include "runtime/sampling/charge.hpp"
 
 #include "runtime/recording/call_path.hpp"
@@ -48,15 +49,18 @@ void forget_carried(Thread* thread, std::size_t event) {
 
 }  // namespace
 
+std::uint32_t event_halvings(const Thread* thread) {
+  return std::min<std::uint32_t>(thread->account.halvings, measurement::kMaxOwnHalvings);
+}
+
 void charge(Thread* thread, std::size_t event, std::uint64_t value, const void* context) {
   thread->events[event].carried += value;
   if (process.empty_handler || thread->events[event].carried == 0 || sampling_stopped()) return;
   if (is_counting(thread, unwind::registers_of(context).sp)) return;
-  // What was carried at the thread's end is lost: no more than that, however slow the wall clock's samples
-  // are.
-  const auto halvings = std::min<std::uint64_t>(thread->account.halvings, measurement::kMaxOwnHalvings);
-  if (++thread->events[event].skipped < std::uint64_t{1} << halvings) return;
-  thread->events[event].skipped = 0;
+  if (process.events.events[event].source != EventSource::kernel) {
+    if (++thread->events[event].skipped < std::uint64_t{1} << event_halvings(thread)) return;
+    thread->events[event].skipped = 0;
+  }
   if (!begin_recording(thread)) return;
   if (record_carried(thread, event, context)) forget_carried(thread, event);
   end_recording(thread);

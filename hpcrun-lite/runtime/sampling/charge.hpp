@@ -9,6 +9,10 @@
 // What is charged to call paths besides the ticks that the handler takes.
 namespace culprit::runtime {
 
+/// How often the rate of the thread's events besides REALTIME is halved: what such an event was not charged
+/// yet at the thread's end is lost, so less than the wall clock's may be.
+std::uint32_t event_halvings(const Thread* thread);
+
 /// Charges `value` (ns or counts) of the event with this index, one besides REALTIME, to the call path that
 /// `context` was interrupted in; what cannot be recorded now is carried to the next time. From a handler, all
 /// of ours blocked.

@@ -99,6 +99,9 @@ struct EventState {
   std::uint64_t read;
   std::uint32_t skipped;  ///< expirations since the last that was recorded
   KernelSampler kernel;   ///< for the kernel's events
+  // Of page faults:
+  std::uint64_t served;  ///< those of the thread that were served to the end, at the last sample
+  bool ahead;            ///< that sample has been charged one that was not
 };
 
 /// PAPI's events of a thread.
