@@ -2,6 +2,7 @@
 there: complete where it ended itself, cut short (prof-mpi exits with 3) where it was killed or aborted."""
 
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -123,18 +124,52 @@ class Ends(Process):
                 self.check(how, cut_short=1, status=status)
                 self.assertIn(end, harness.run([harness.PROF_MPI, "--force", self.here / "run"], expect=3).stderr)
 
-    def test_a_process_that_was_stopped_says_so(self):
+    def report_of_stop(self, before):
+        """After before(program), the program is stopped for four seconds, and soon after killed. Returns the report."""
         directory = self.here / "run"
-        command = [str(word) for word in (self.launcher, "-o", directory, *self.program, "return", 8)]
+        command = [str(word) for word in (self.launcher, "-o", directory, *self.program, "return", 120)]
         with subprocess.Popen(command, env=harness.ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-            time.sleep(2)
+            before(program)
             program.send_signal(signal.SIGSTOP)
             time.sleep(4)
             program.send_signal(signal.SIGCONT)
-        harness.run([harness.PROF_MPI, directory])
-        report = " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
+            time.sleep(2)
+            program.kill()
+        harness.run([harness.PROF_MPI, directory], expect=3)
+        return " ".join(harness.run([harness.VIEWER, self.here / "run.db", "report"]).stdout.split())
+
+    def test_a_process_that_was_stopped_says_so(self):
+        report = self.report_of_stop(lambda program: time.sleep(2))
         self.assertRegex(report, r"process \d+ stood still for [34]\.\d s, as when SIGSTOP or a debugger stops it")
         self.assertEqual(report.count("stood still"), 1)
+
+    def starve_the_flusher_thread(self, program, seconds=1.5):
+        """Until it has waited for a processor as long as that in all, in short waits."""
+        end = time.monotonic() + 60
+        threads = pathlib.Path("/proc", str(program.pid), "task")
+        flusher = None
+        while flusher is None and time.monotonic() < end:
+            flusher = next((each for each in threads.glob("*") if (each / "comm").read_text() == "culprit\n"), None)
+        processor = min(os.sched_getaffinity(0))
+        processors, plain = os.sched_getaffinity(int(flusher.name)), os.sched_param(0)
+        os.sched_setaffinity(int(flusher.name), {processor})
+        os.sched_setscheduler(int(flusher.name), os.SCHED_IDLE, plain)
+        busy = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"]
+        hogs = [subprocess.Popen(busy) for _ in range(3)]
+        try:
+            while int((flusher / "schedstat").read_text().split()[1]) < seconds * 1e9 and time.monotonic() < end:
+                time.sleep(0.1)
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+        os.sched_setscheduler(int(flusher.name), os.SCHED_OTHER, plain)
+        os.sched_setaffinity(int(flusher.name), processors)
+        time.sleep(1)
+
+    def test_a_stop_is_told_from_waits_for_a_processor_long_before(self):
+        report = self.report_of_stop(self.starve_the_flusher_thread)
+        self.assertRegex(report, r"process \d+ stood still for [34]\.\d s, as when SIGSTOP or a debugger stops it")
 
     def test_a_forked_child_is_recorded_beside_its_parent(self):
         info = self.check("fork", status=5)

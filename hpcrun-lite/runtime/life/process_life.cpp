@@ -40,6 +40,7 @@
 #include "runtime/system/tick_clock.hpp"
 #include "runtime/teams/account.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -172,7 +173,7 @@ namespace {
 bool separate = false;          // it has a table of descriptors of its own
 bool hold_measurement = false;  // the file is yet to be kept open there
 bool hold_trace = false;        // and so is the trace
-std::uint64_t waited_ns = 0;    // for a processor, when it was last looked at
+std::uint64_t waited_ns = 0;    // for a processor, up to the last turn
 int standstills = 0;            // that were noted
 std::uint64_t full_noted = 0;   // the process whose measurement says that it does not grow any more
 
@@ -196,6 +197,7 @@ void begin(bool own_descriptors) {
 }
 
 void take_turn() {
+  waited_ns = waited_for_processor_ns();
   if (teams::active()) tick_clock.calibrate();  // who counts threads reads it (sampling/blame.cpp)
   if (file_is_wanted()) ensure_file();
   if (!file.open()) return;
@@ -213,10 +215,10 @@ void look_for_standstill(std::uint64_t overslept) {
   constexpr std::uint64_t kStandstill = 3'000'000'000;
   constexpr int kMostNoted = 4;
   if (overslept < kStandstill || standstills == kMostNoted) return;
-  const std::uint64_t since = waited_for_processor_ns() - waited_ns;
-  waited_ns += since;
-  if (overslept < kStandstill + since) return;
-  note_standstill(overslept - since);
+  const std::uint64_t waited = waited_for_processor_ns();
+  const std::uint64_t lacked = waited - std::min(waited, waited_ns);
+  if (overslept < kStandstill + lacked) return;
+  note_standstill(overslept - lacked);
   ++standstills;
 }
 
