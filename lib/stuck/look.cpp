@@ -124,8 +124,7 @@ class Looker {
   [[nodiscard]] std::int32_t world_rank(const calls::Context* context, std::int32_t rank) const;
   [[nodiscard]] Call call_of(const Raw& raw, const calls::Call& published) const;
   void add_requests(const Raw& raw, const calls::Call& published, Call& call) const;
-  [[nodiscard]] Message message_of(const Raw& raw, CallKind kind, std::uint64_t comm, std::int32_t peer,
-                                   std::int32_t tag) const;
+  [[nodiscard]] Message message_of(const Raw& raw, const calls::Message& published) const;
   [[nodiscard]] Thread thread_of(const Raw& raw, std::size_t index) const;
   [[nodiscard]] std::string role_of(const measurement::PublishedPlace& place, std::size_t id) const;
 
@@ -285,25 +284,29 @@ std::int32_t Looker::world_rank(const calls::Context* context, std::int32_t rank
   return kUnknownRank;
 }
 
-Message Looker::message_of(const Raw& raw, CallKind kind, std::uint64_t comm, std::int32_t peer,
-                           std::int32_t tag) const {
-  const calls::Context* const context = raw.handles.find(comm);
-  return {.kind = kind,
+Message Looker::message_of(const Raw& raw, const calls::Message& published) const {
+  const calls::Context* const context = raw.handles.find(published.comm);
+  return {.kind = static_cast<CallKind>(published.kind),
           .comm = context == nullptr ? 0 : context->id,
-          .peer = world_rank(context, peer),
-          .tag = tag,
-          .bytes = 0};
+          .peer = world_rank(context, published.peer),
+          .tag = published.tag,
+          .bytes = published.bytes};
 }
 
-/// The operation that a thread began last under the handle of a request; null where it is none of its last.
-const calls::Message* begun_as(const calls::Call& thread, std::uint64_t request) {
+/// One of its last operations, by their numbers from 1 on.
+const calls::Message& operation(const calls::Call& thread, std::uint64_t number) {
+  return thread.message[(number - 1) % calls::kMessages];
+}
+
+/// The number of the operation that a thread began last under the handle of a request; 0 where it is none of
+/// its last.
+std::uint64_t begun_as(const calls::Call& thread, std::uint64_t request) {
   const std::uint64_t noted = thread.messages_noted;
   const std::uint64_t kept = std::min<std::uint64_t>(noted, calls::kMessages);
-  for (std::uint64_t i = 0; i < kept; ++i) {
-    const calls::Message& message = thread.message[(noted - 1 - i) % calls::kMessages];
-    if (message.request == request) return &message;
+  for (std::uint64_t number = noted; number > noted - kept; --number) {
+    if (operation(thread, number).request == request) return number;
   }
-  return nullptr;
+  return 0;
 }
 
 bool is_message(const calls::Message& message) {
@@ -316,20 +319,34 @@ void Looker::add_requests(const Raw& raw, const calls::Call& published, Call& ca
   std::uint32_t known = 0;
   for (const std::uint64_t request : published.request) {
     if (request == 0) break;
-    const calls::Message* begun = nullptr;
+    const calls::Call* by = nullptr;
+    std::uint64_t begun = 0;
     int threads = 0;
     for (const auto& thread : raw.calls.threads) {
-      const calls::Message* const here = begun_as(thread.call, request);
-      if (here == nullptr) continue;
-      begun = here;
+      const std::uint64_t number = begun_as(thread.call, request);
+      if (number == 0) continue;
+      by = &thread.call;
+      begun = number;
       ++threads;
     }
-    if (threads != 1 || !is_message(*begun)) continue;
+    if (threads != 1 || !is_message(operation(*by, begun))) continue;
     ++known;
-    call.messages.push_back(
-        message_of(raw, static_cast<CallKind>(begun->kind), begun->comm, begun->peer, begun->tag));
+    call.messages.push_back(message_of(raw, operation(*by, begun)));
+    call.messages.back().begun = begun;
+    call.messages.back().begun_by = by->tid;
   }
   call.others = known < published.requests;
+}
+
+calls::Message message_of_call(const calls::Call& published, CallKind kind) {
+  const bool other = published.kind == CallKind::exchange && kind == CallKind::receive;
+  const std::uint64_t bytes = other ? published.other_bytes : published.bytes;
+  return {.request = 0,
+          .comm = published.context,
+          .peer = other ? published.other_peer : published.peer,
+          .tag = other ? published.other_tag : published.tag,
+          .kind = static_cast<std::uint32_t>(kind),
+          .bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX))};
 }
 
 Call Looker::call_of(const Raw& raw, const calls::Call& published) const {
@@ -341,16 +358,15 @@ Call Looker::call_of(const Raw& raw, const calls::Call& published) const {
   call.context = context == nullptr ? 0 : context->id;
   switch (published.kind) {
     case CallKind::send:
-      call.messages = {message_of(raw, CallKind::send, published.context, published.peer, published.tag)};
+      call.messages = {message_of(raw, message_of_call(published, CallKind::send))};
       break;
     case CallKind::receive:
     case CallKind::probe:
-      call.messages = {message_of(raw, CallKind::receive, published.context, published.peer, published.tag)};
+      call.messages = {message_of(raw, message_of_call(published, CallKind::receive))};
       break;
     case CallKind::exchange:
-      call.messages = {
-          message_of(raw, CallKind::send, published.context, published.peer, published.tag),
-          message_of(raw, CallKind::receive, published.context, published.other_peer, published.other_tag)};
+      call.messages = {message_of(raw, message_of_call(published, CallKind::send)),
+                       message_of(raw, message_of_call(published, CallKind::receive))};
       break;
     case CallKind::all_requests:
     case CallKind::any_request:
@@ -404,15 +420,17 @@ Thread Looker::thread_of(const Raw& raw, std::size_t index) const {
   const std::uint64_t noted = published.call.messages_noted;
   const std::uint64_t kept = std::min<std::uint64_t>(noted, calls::kMessages);
   thread.all_messages = kept == noted;
-  for (std::uint64_t i = noted - kept; i < noted; ++i) {
-    const calls::Message& message = published.call.message[i % calls::kMessages];
-    if (message.kind == static_cast<std::uint32_t>(CallKind::matched))
-      thread.last.push_back(
-          {.kind = CallKind::receive, .comm = 0, .peer = kAnySource, .tag = kAnyTag, .bytes = 0});
-    if (!is_message(message)) continue;
-    thread.last.push_back(
-        message_of(raw, static_cast<CallKind>(message.kind), message.comm, message.peer, message.tag));
-    thread.last.back().bytes = message.bytes;
+  for (std::uint64_t i = 1; i <= kept; ++i) {
+    const std::uint64_t number = noted - kept + i;
+    const calls::Message& message = operation(published.call, number);
+    if (message.kind == static_cast<std::uint32_t>(CallKind::matched)) {
+      thread.last.push_back({.kind = CallKind::receive, .comm = 0, .peer = kAnySource, .tag = kAnyTag});
+    } else if (is_message(message)) {
+      thread.last.push_back(message_of(raw, message));
+    } else {
+      continue;
+    }
+    thread.last.back().begun = number;
   }
   thread.path = places_.path(raw.paths[index]);
   return thread;

@@ -1,6 +1,7 @@
 // Messages without a partner: a receive whose sender is blocked or gone and has sent nothing that fits, with
 // the sent message that comes nearest; a send whose receiver waits for something else, with what it waits
 // for.
+#include "stuck/other_half.hpp"
 #include "stuck/situation.hpp"
 #include "stuck/words.hpp"
 

@@ -39,6 +39,8 @@ struct Message {
   std::int32_t peer = kUnknownRank;
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t begun = 0;     ///< its number among its thread's operations; 0: it is not counted yet
+  std::uint64_t begun_by = 0;  ///< of a request, that thread's id; 0: the thread that waits for it
 };
 
 /// What a thread waits in. Ranks are the world's.
@@ -75,7 +77,8 @@ struct Thread {
   std::uint64_t since_ns = 0;  ///< in that call, or outside of any; on the process's clock; 0: unknown
   bool asleep = false;         ///< in a call of the system, where it waits
   std::vector<HeldLock> locks;
-  std::vector<Message> last;  ///< messages whose operations it has begun, or made, the oldest first
+  std::vector<Message> last;  ///< messages whose operations it has begun, or made, the oldest first; of an
+                              ///< unknown communicator (0), any message
   bool all_messages = false;  ///< that is all of them
   std::vector<Frame> path;
 };

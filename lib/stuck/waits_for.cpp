@@ -8,6 +8,7 @@
 #include "stuck/waits_for.hpp"
 
 #include "mpi_calls/mpi_calls.hpp"
+#include "stuck/other_half.hpp"
 
 #include <algorithm>
 
@@ -43,7 +44,7 @@ bool is_inside(const Process& process, const auto& condition) {
                              [&](const Thread& thread) { return thread.inside && condition(thread.call); });
 }
 
-/// Whether the process waits for the very message, or has it posted: then it is under way.
+/// Whether the other end waits for the very message, too: then it is under way.
 bool is_under_way(const Ranks& ranks, const Process& process, const Message& message) {
   const Process* const other = ranks.find(message.peer);
   return other != nullptr && is_inside(*other, [&](const Call& call) {
@@ -53,94 +54,24 @@ bool is_under_way(const Ranks& ranks, const Process& process, const Message& mes
          });
 }
 
-/// A message that both sides wait for may be moving for so long, and the longer the larger it is; after that
-/// it has arrived, and it is others that the calls wait for.
-constexpr std::uint64_t kLongestTransfer = 5'000'000'000;
-constexpr std::uint64_t kSlowestTransfer = 20;  // ns for a byte: 50 MB/s
-
-/// Whether the other end has begun its half by a call that does not wait for it: MPI_Isend, or MPI_Irecv.
-struct OtherHalf {
-  bool certain = false;          ///< it has, and nothing of this end's has met it
-  bool possible = false;         ///< as far as is known: it was begun lately, maybe for an earlier message
-  bool missing = false;          ///< it has not, for certain
-  std::uint64_t longest_ns = 0;  ///< that its data may move for
-};
-
-std::uint64_t count_last(const Process& process, bool& whole, const auto& condition) {
-  std::uint64_t count = 0;
-  for (const Thread& thread : process.threads) {
-    whole = whole && thread.all_messages;
-    count += static_cast<std::uint64_t>(std::ranges::count_if(thread.last, condition));
-  }
-  return count;
+/// A message of which both halves have begun may be moving for so long, and the longer the larger it is;
+/// after that it has arrived, and it is others that the calls wait for.
+std::uint64_t longest_transfer_ns(std::uint64_t bytes) {
+  constexpr std::uint64_t kLongest = 5'000'000'000, kSlowestByte = 20;  // 50 MB/s
+  return kLongest + bytes * kSlowestByte;
 }
 
-bool overlap(const Message& a, const Message& b) {
-  const bool peers = a.peer == b.peer || a.peer == kAnySource || b.peer == kAnySource;
-  return a.kind == b.kind && a.comm == b.comm && peers &&
-         (a.tag == b.tag || a.tag == kAnyTag || b.tag == kAnyTag);
-}
-
-bool is_same(const Message& a, const Message& b) {
-  return a.kind == b.kind && a.comm == b.comm && a.peer == b.peer && a.tag == b.tag;
-}
-
-std::uint64_t count(const std::vector<Message>& messages, std::size_t most, const auto& condition) {
-  const auto end = messages.begin() + static_cast<std::ptrdiff_t>(std::min(most, messages.size()));
-  return static_cast<std::uint64_t>(std::count_if(messages.begin(), end, condition));
-}
-
-/// Operations are counted on both ends: where all are known, one more there is this message's. Requests of
-/// this call were begun, and are counted, already: those before this one are served before it.
-OtherHalf other_half(const Process& process, const Call& call, std::size_t index, const Process& other) {
-  const Message& message = call.messages[index];
-  OtherHalf half;
-  bool whole = process.all_threads && other.all_threads;
-  std::uint64_t bytes = 0;
-  const std::uint64_t theirs = count_last(other, whole, [&](const Message& each) {
-    const bool meets = matches(message, process.rank, each, other.rank);
-    if (meets) bytes = std::max(bytes, each.bytes);
-    return meets;
-  });
-  const auto may_meet = [&](const Message& each) { return overlap(message, each); };
-  const auto meets_first = [&](const Message& each) { return is_same(message, each); };
-  std::uint64_t ours = count_last(process, whole, [&](const Message& each) {
-    // MPI_Mrecv does not say which it took.
-    return may_meet(each) ||
-           (message.kind == CallKind::receive && each.kind == message.kind && each.comm == 0);
-  });
-  std::uint64_t served = count_last(process, whole, meets_first);
-  if (call.kind == CallKind::all_requests || call.kind == CallKind::any_request) {
-    ours -= std::min(ours, count(call.messages, call.messages.size(), may_meet));
-    served -= std::min(served, count(call.messages, call.messages.size(), meets_first));
-  }
-  ours += count(call.messages, index, may_meet);
-  served += count(call.messages, index, meets_first);
-  half.possible = whole ? theirs > ours : theirs > 0;
-  half.certain = whole && half.possible;
-  half.missing = whole && theirs <= served;
-  half.longest_ns = kLongestTransfer + bytes * kSlowestTransfer;
-  return half;
-}
-
-/// Of the other end, or of any where it may be any.
-OtherHalf other_half(const Ranks& ranks, const Process& process, const Call& call, std::size_t index) {
-  const Message& message = call.messages[index];
-  if (message.peer != kAnySource) {
-    const Process* const other = ranks.find(message.peer);
-    return other == nullptr || other == &process ? OtherHalf() : other_half(process, call, index, *other);
-  }
-  OtherHalf all;
+/// The processes of which one is the message's other end; null: one of which nothing is known.
+std::vector<const Process*> other_ends(const Ranks& ranks, const Message& message) {
+  if (message.peer != kAnySource) return {ranks.find(message.peer)};
   const auto context = ranks.picture().contexts.find(message.comm);
-  if (context == ranks.picture().contexts.end() || context->second.members.size() > kMostNamed) return all;
-  for (const std::int32_t rank : context->second.members) {
-    const Process* const other = ranks.find(rank);
-    if (other == nullptr || other == &process) continue;
-    const OtherHalf half = other_half(process, call, index, *other);
-    all.possible = all.possible || half.possible;
-    all.longest_ns = std::max(all.longest_ns, half.longest_ns);
-  }
-  return all;
+  if (context == ranks.picture().contexts.end()) return {nullptr};
+  const Context& known = context->second;
+  const auto& senders = known.others.empty() ? known.members : known.others;
+  if (senders.size() > kMostNamed) return {nullptr};
+  std::vector<const Process*> ends;
+  for (const std::int32_t rank : senders) ends.push_back(ranks.find(rank));
+  return ends;
 }
 
 /// Whether a thread of the rank is in a call of MPI, in which libraries move what was begun.
@@ -162,11 +93,10 @@ WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& 
       call.messages.size() > 1 && (call.kind == CallKind::all_requests || call.kind == CallKind::exchange);
   WaitsFor waits, surely;
   waits.one_suffices = call.one_suffices || call.messages.size() > 1;
-  for (std::size_t i = 0; i < call.messages.size(); ++i) {
-    const Message& message = call.messages[i];
-    const OtherHalf half = other_half(ranks, process, call, i);
-    if ((half.certain || half.possible) && !longer_than(half.longest_ns)) return about_to_end();
-    if (half.certain) {
+  for (const Message& message : call.messages) {
+    const auto [half, bytes] = other_half({process, thread, message}, other_ends(ranks, message));
+    if (half != OtherHalf::missing && !longer_than(longest_transfer_ns(bytes))) return about_to_end();
+    if (half == OtherHalf::certain) {
       if (!needs_all || !is_in_mpi(ranks, message.peer)) return about_to_end();
       continue;  // it has arrived: the call waits for others
     }
@@ -174,12 +104,12 @@ WaitsFor for_messages(const Ranks& ranks, const Process& process, const Thread& 
       waits.one_suffices = true;
       add_all(waits, ranks, message.comm, process);
     } else if (is_under_way(ranks, process, message)) {
-      if (!longer_than(kLongestTransfer)) return about_to_end();
+      if (!longer_than(longest_transfer_ns(bytes))) return about_to_end();
     } else if (message.peer == process.rank && process.threads.size() == 1) {
       waits.ranks.push_back(process.rank);  // nobody else is there to send it
     } else {
       add_unless_self(waits, message.peer, process);
-      if (needs_all && half.missing && message.kind == CallKind::receive)
+      if (needs_all && half == OtherHalf::missing && message.kind == CallKind::receive)
         add_unless_self(surely, message.peer, process);
     }
   }
@@ -336,16 +266,6 @@ const std::vector<std::int32_t>& Ranks::absent_from(const Call& call) const {
     }
   }
   return absent;
-}
-
-bool matches(const Message& message, std::int32_t of, const Message& other, std::int32_t by) {
-  if (message.kind == other.kind || message.comm != other.comm || message.comm == 0) return false;
-  const Message& sent = message.kind == CallKind::send ? message : other;
-  const Message& received = message.kind == CallKind::send ? other : message;
-  const std::int32_t sender = message.kind == CallKind::send ? of : by;
-  const std::int32_t receiver = message.kind == CallKind::send ? by : of;
-  return sent.peer == receiver && (received.peer == sender || received.peer == kAnySource) &&
-         (received.tag == sent.tag || received.tag == kAnyTag);
 }
 
 WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thread) {

@@ -49,10 +49,6 @@ class Ranks {
   mutable std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::int32_t>> absent_;
 };
 
-/// Whether the message waits for the other one's counterpart: the same communicator, tags and processes.
-/// `of`, `by`: the ranks that have them.
-bool matches(const Message& message, std::int32_t of, const Message& other, std::int32_t by);
-
 /// Whom `thread` of `process`, which is inside of a call, waits for. Who has done his part is left out where
 /// that is known; where nobody is left, the wait is about to end.
 WaitsFor waits_for(const Ranks& ranks, const Process& process, const Thread& thread);

@@ -1,6 +1,7 @@
 #include "stuck/waits_for.hpp"
 
 #include "jobs.hpp"
+#include "stuck/other_half.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -15,6 +16,24 @@ WaitsFor of(const Picture& picture, std::int32_t rank) {
 }
 
 using List = std::vector<std::int32_t>;
+
+/// All that the ranks sent and received is known.
+void know_all(Picture& picture) {
+  for (Process& process : picture.processes) process.threads.front().all_messages = true;
+}
+
+/// The rank begins an operation, or makes it; returns it as its request's.
+Message begin(Picture& picture, std::int32_t rank, Message begun) {
+  std::vector<Message>& last = thread_of(picture, rank).last;
+  begun.begun = last.size() + 1;
+  last.push_back(begun);
+  return begun;
+}
+
+/// The rank waits for all of these requests since so many seconds.
+void waits_for_all(Picture& picture, std::int32_t rank, std::vector<Message> requests, double seconds = 41) {
+  in(picture, rank, CallKind::all_requests, "MPI_Waitall", seconds).messages = std::move(requests);
+}
 
 }  // namespace
 
@@ -44,6 +63,7 @@ TEST_CASE("a receive waits for its source, one from anywhere for any") {
 
 TEST_CASE("a message that both sides wait for is under way, for a while") {
   Picture picture = job(2);
+  know_all(picture);
   sends(picture, 0, 1, 5);
   receives(picture, 1, 0, 5);
   thread_of(picture, 0).since_ns = kNow - 1'000'000'000;
@@ -54,36 +74,19 @@ TEST_CASE("a message that both sides wait for is under way, for a while") {
 
 TEST_CASE("what the other end has begun without waiting is under way") {
   Picture picture = job(2);
-  const auto begin = [&](std::int32_t rank, CallKind kind, std::int32_t peer, std::uint64_t bytes = 8) {
-    Message begun = message(kind, peer, 5);
-    begun.bytes = bytes;
-    thread_of(picture, rank).last.push_back(begun);
-  };
-  for (const std::int32_t rank : {0, 1}) {
-    receives(picture, rank, 1 - rank, 5);
-    thread_of(picture, rank).all_messages = true;
-    thread_of(picture, rank).last.clear();
-  }
+  know_all(picture);
+  const Message sent = message(CallKind::send, 1, 5);
+  for (const std::int32_t rank : {0, 1}) receives(picture, rank, 1 - rank, 5);
   CHECK(of(picture, 1).ranks == List{0});
-  begin(0, CallKind::send, 1);  // MPI_Isend
+  begin(picture, 0, sent);  // MPI_Isend
   CHECK(of(picture, 1).unknown);
   CHECK(of(picture, 1).ranks.empty());
   CHECK(of(picture, 0).ranks == List{1});
-  begin(1, CallKind::receive, 0);  // that message was received: another one is waited for
-  CHECK(of(picture, 1).ranks == List{0});
+  const Message request = begin(picture, 1, message(CallKind::receive, 0, 5));
+  CHECK(of(picture, 1).ranks == List{0});  // that message was received: another one is waited for
   receives(picture, 1, kAnySource, kAnyTag);
   CHECK(of(picture, 1).ranks == List{0});
-  receives(picture, 1, 0, 5);
-  in(picture, 1, CallKind::all_requests, "MPI_Wait").messages = {message(CallKind::receive, 0, 5)};
-  CHECK(of(picture, 1).unknown);  // its own request is the one that was begun
-  // Where not all are known, the message may be an earlier one: for as long as a slow network may take.
-  receives(picture, 1, 0, 5);
-  thread_of(picture, 0).all_messages = false;
-  thread_of(picture, 1).since_ns = kNow - 2'000'000'000;
-  CHECK(of(picture, 1).unknown);
-  thread_of(picture, 1).since_ns = kNow - 9'000'000'000;
-  CHECK(of(picture, 1).ranks == List{0});
-  begin(0, CallKind::send, 1, 1'000'000'000);
+  waits_for_all(picture, 1, {request});
   CHECK(of(picture, 1).unknown);
   // The other way round: MPI_Irecv.
   thread_of(picture, 0).last.clear();
@@ -91,8 +94,91 @@ TEST_CASE("what the other end has begun without waiting is under way") {
   sends(picture, 0, 1, 5);
   receives(picture, 1, 0, 6);
   CHECK(of(picture, 0).ranks == List{1});
-  thread_of(picture, 0).all_messages = true;
-  begin(1, CallKind::receive, 0);
+  begin(picture, 1, message(CallKind::receive, 0, 5));
+  CHECK(of(picture, 0).unknown);
+}
+
+TEST_CASE(
+    "where not all operations are known, the other half may have begun, for as long as a slow network "
+    "takes") {
+  Picture picture = job(2);
+  const auto waits_for = [&](double seconds) {
+    receives(picture, 1, 0, 5);
+    thread_of(picture, 1).since_ns = kNow - static_cast<std::uint64_t>(seconds * 1e9);
+  };
+  waits_for(2);
+  CHECK(of(picture, 1).unknown);
+  waits_for(9);
+  CHECK(of(picture, 1).ranks == List{0});
+  Message large = message(CallKind::send, 1, 5);
+  large.bytes = 1'000'000'000;
+  begin(picture, 0, large);
+  CHECK(of(picture, 1).unknown);
+}
+
+TEST_CASE("of receives that were posted together, each waits for the message of its turn") {
+  Picture picture = job(2);
+  know_all(picture);
+  std::vector<Message> requests(4);
+  for (Message& request : requests) request = begin(picture, 1, message(CallKind::receive, 0, 5));
+  receives(picture, 0, 1, 9);
+  for (std::size_t sent = 0; sent <= requests.size(); ++sent) {
+    for (std::size_t waited = 0; waited < requests.size(); ++waited) {
+      CAPTURE(sent, waited);
+      waits_for_all(picture, 1, {requests[waited]});
+      CHECK(of(picture, 1).ranks == (waited < sent ? List{} : List{0}));
+      CHECK(of(picture, 1).unknown == (waited < sent));
+    }
+    // MPI_Waitany, in any order: any of them that comes ends the call.
+    in(picture, 1, CallKind::any_request, "MPI_Waitany").messages = {requests[3], requests[1]};
+    thread_of(picture, 1).call.one_suffices = true;
+    CHECK(of(picture, 1).unknown == (sent > 1));
+    begin(picture, 0, message(CallKind::send, 1, 5));
+  }
+}
+
+TEST_CASE("an earlier receive of another sort may have taken the message, or not") {
+  Picture picture = job(3);
+  know_all(picture);
+  for (const std::int32_t rank : {1, 2}) begin(picture, rank, message(CallKind::send, 0, 5));
+  begin(picture, 0, message(CallKind::receive, kAnySource, 5));
+  receives(picture, 0, 1, 5);
+  thread_of(picture, 0).since_ns = kNow - 2'000'000'000;
+  CHECK(of(picture, 0).unknown);
+  begin(picture, 0, message(CallKind::receive, kAnySource, 5));  // both were received
+  CHECK(of(picture, 0).unknown);                                 // which only both ends together show
+  receives(picture, 0, kAnySource, 5);
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  // A narrower one that is still open takes no message of another tag.
+  picture = job(2);
+  know_all(picture);
+  begin(picture, 1, message(CallKind::receive, 0, 5));
+  waits_for_all(picture, 1, {begin(picture, 1, message(CallKind::receive, 0, kAnyTag))}, 2);
+  begin(picture, 0, message(CallKind::send, 1, 7));
+  CHECK(of(picture, 1).unknown);
+}
+
+TEST_CASE("an operation of an unknown communicator may be the other half, or have met it") {
+  Picture picture = job(2);
+  know_all(picture);
+  begin(picture, 1, message(CallKind::receive, 0, 5, 0));  // cancelled, or of a freed communicator
+  receives(picture, 1, 0, 5);
+  thread_of(picture, 1).since_ns = kNow - 2'000'000'000;
+  CHECK(of(picture, 1).ranks == List{0});
+  begin(picture, 0, message(CallKind::send, 1, 5));
+  CHECK(of(picture, 1).unknown);
+  thread_of(picture, 0).last = {message(CallKind::send, 1, 5, 0)};
+  CHECK(of(picture, 1).unknown);
+}
+
+TEST_CASE("whether a receive from any source has met its message, all senders say together") {
+  Picture picture = job(3);
+  know_all(picture);
+  for (const std::int32_t rank : {1, 2}) begin(picture, rank, message(CallKind::send, 0, 5));
+  for (int i = 0; i < 2; ++i) begin(picture, 0, message(CallKind::receive, kAnySource, 5));
+  receives(picture, 0, kAnySource, 5);
+  CHECK(of(picture, 0).ranks == List{1, 2});
+  begin(picture, 0, message(CallKind::send, 0, 5));  // to itself
   CHECK(of(picture, 0).unknown);
 }
 
@@ -106,32 +192,30 @@ TEST_CASE("of several requests, one that can come is enough to hope for") {
 
 TEST_CASE("of several requests, what was not sent is waited for, and not what was") {
   Picture picture = job(3);
-  for (const std::int32_t rank : {0, 1, 2}) thread_of(picture, rank).all_messages = true;
-  const auto waits_for_all = [&](std::vector<Message> messages) {
-    in(picture, 0, CallKind::all_requests, "MPI_Waitall").messages = messages;
-    thread_of(picture, 0).last = std::move(messages);
+  know_all(picture);
+  const auto begins = [&](std::vector<Message> messages) {
+    thread_of(picture, 0).last.clear();
+    for (Message& each : messages) each = begin(picture, 0, each);
+    waits_for_all(picture, 0, std::move(messages));
   };
-  const auto sent = [&](std::int32_t rank, std::int32_t tag) {
-    thread_of(picture, rank).last.push_back(message(CallKind::send, 0, tag));
-  };
-  waits_for_all({message(CallKind::receive, 1, 0), message(CallKind::receive, 2, 0),
-                 message(CallKind::send, 1, 0), message(CallKind::send, 2, 0)});
+  begins({message(CallKind::receive, 1, 0), message(CallKind::receive, 2, 0), message(CallKind::send, 1, 0),
+          message(CallKind::send, 2, 0)});
   CHECK(of(picture, 0).ranks == List{1, 2});
   CHECK_FALSE(of(picture, 0).one_suffices);  // neither has sent; whether they receive may not matter
-  sent(1, 0);
+  begin(picture, 1, message(CallKind::send, 0, 0));
   CHECK(of(picture, 0).unknown);  // rank 1 computes: it may have to be asked for the data
   sends(picture, 1, 2, 9);
   CHECK(of(picture, 0).ranks == List{2});
   thread_of(picture, 0).since_ns = kNow - 1'000'000'000;
   CHECK(of(picture, 0).unknown);  // the data may still move
   // One came, two are waited for.
-  waits_for_all({message(CallKind::receive, 1, 0), message(CallKind::receive, 1, 0)});
+  begins({message(CallKind::receive, 1, 0), message(CallKind::receive, 1, 0)});
   CHECK(of(picture, 0).ranks == List{1});
   CHECK_FALSE(of(picture, 0).unknown);
-  sent(1, 0);
+  begin(picture, 1, message(CallKind::send, 0, 0));
   CHECK(of(picture, 0).unknown);
   // A thread that has ended may have sent more than is known.
-  waits_for_all({message(CallKind::receive, 1, 1), message(CallKind::receive, 2, 1)});
+  begins({message(CallKind::receive, 1, 1), message(CallKind::receive, 2, 1)});
   picture.processes[1].all_threads = false;
   picture.processes[2].all_threads = false;
   CHECK(of(picture, 0).ranks == List{1, 2});
