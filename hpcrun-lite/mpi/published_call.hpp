@@ -3,8 +3,11 @@
 #include "measurement/published_calls_layout.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/handle_table.hpp"
+#include "mpi/persistent_requests.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/published_contexts.hpp"
+#include "mpi/published_messages.hpp"
+#include "mpi/room.hpp"
 #include "mpi/transfers.hpp"
 #include "mpi/windows.hpp"
 #include "runtime/api.hpp"
@@ -51,11 +54,6 @@ inline __thread std::uint64_t asked_at_first __attribute__((tls_model("initial-e
 
 namespace publishing {
 
-namespace calls = measurement::calls;
-using calls::Call;
-using calls::CallKind;
-using calls::store;
-
 /// The calling thread's place; null: none.
 inline Call* place() {
   constexpr std::uint32_t kPatience = 4096;
@@ -86,13 +84,6 @@ class Change {
   Call& call_;
   std::uint64_t number_;
 };
-
-inline std::int32_t source_of(int rank) {
-  return rank == MPI_ANY_SOURCE ? calls::kAnySource : rank == MPI_PROC_NULL ? calls::kNobody : rank;
-}
-inline std::int32_t tag_of(int tag) {
-  return tag == MPI_ANY_TAG ? calls::kAnyTag : tag;
-}
 
 inline void begin(Call& call, CallKind kind, std::uint64_t context) {
   store(call.kind, kind);
@@ -261,40 +252,6 @@ inline void count(const CollectiveFileTransferStart& facts, const CallName& name
   count_collective(key_of(facts.data.file), name, calls::kNobody);
 }
 
-/// Notes an operation among the thread's last ones. Its request is stored last: a reader that comes by
-/// meanwhile finds none.
-inline void note(Call& call, const calls::Message& operation) {
-  const std::uint64_t number = calls::load(call.messages_noted);
-  calls::Message& place = call.message[number % calls::kMessages];
-  store(place.request, std::uint64_t{0});
-  std::atomic_thread_fence(std::memory_order_release);
-  store(place.comm, operation.comm);
-  store(place.peer, operation.peer);
-  store(place.tag, operation.tag);
-  store(place.kind, operation.kind);
-  store(place.bytes, operation.bytes);
-  std::atomic_ref(place.request).store(operation.request, std::memory_order_release);
-  std::atomic_ref(call.messages_noted).store(number + 1, std::memory_order_release);
-}
-inline void note(Call& call, CallKind kind, const Message& message, std::uint64_t request,
-                 std::uint64_t bytes) {
-  note(call, {.request = request,
-              .comm = key_of(message.comm),
-              .peer = source_of(message.peer),
-              .tag = tag_of(message.tag),
-              .kind = static_cast<std::uint32_t>(kind),
-              .bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, UINT32_MAX))});
-}
-/// What is no message that could be named: its request's handle may have been a message's before.
-inline void note_unnamed(Call& call, CallKind kind, std::uint64_t request) {
-  note(call, {.request = request,
-              .comm = 0,
-              .peer = calls::kNobody,
-              .tag = 0,
-              .kind = static_cast<std::uint32_t>(kind),
-              .bytes = 0});
-}
-
 template <typename Facts>
 concept MakesRequest = requires(const Facts& facts) {
   { facts.request } -> std::same_as<MPI_Request* const&>;
@@ -335,13 +292,6 @@ inline void end(Call& call, const ExchangeStart& facts, Bytes bytes) {
   note(call, CallKind::send, facts.sent, key_of(*facts.request), bytes.sent);
   note(call, CallKind::receive, facts.received, key_of(*facts.request), bytes.received);
 }
-inline void end(Call& call, const PersistentSend& facts, Bytes bytes) {
-  note(call, CallKind::send, facts.sent, key_of(*facts.request), bytes.sent);
-}
-inline void end(Call& call, const PersistentReceive& facts, Bytes bytes) {
-  note(call, CallKind::receive, facts.received, key_of(*facts.request), bytes.received);
-}
-
 inline void hold(Call& call, MPI_Win window, int target, bool exclusive) {
   for (calls::HeldLock& lock : call.lock) {
     if (calls::load(lock.window) != 0) continue;
@@ -401,8 +351,21 @@ void poll_again(Call& call, const Facts& facts, const CallName& name) {
   begin(call, CallKind::other, 0);
 }
 
-// What is made and freed, whether the thread has a place or not.
+// What is made, freed and cancelled, whether the thread has a place or not.
 inline void made(const auto& /*facts*/) {}
+inline void made(const PersistentSend& facts) {
+  keep_persistent(facts);
+}
+inline void made(const PersistentReceive& facts) {
+  keep_persistent(facts);
+}
+template <typename Sent, typename Received>
+void made(const PersistentCollective<Sent, Received>& facts) {
+  keep_persistent(*facts.request);
+}
+inline void made(const Cancellation& facts) {
+  doubt_request(key_of(*facts.request));
+}
 inline void made(const CommunicatorCreation& facts) {
   publish_communicator(facts.parent, *facts.created);
 }
@@ -426,6 +389,10 @@ inline std::uint64_t free(const auto& /*facts*/) {
 }
 inline std::uint64_t free(const CommunicatorRelease& facts) {
   withdraw_communicator(*facts.comm);
+  return 0;
+}
+inline std::uint64_t free(const RequestRelease& facts) {
+  forget_persistent(*facts.request);
   return 0;
 }
 inline std::uint64_t free(const WindowRelease& facts) {
@@ -456,6 +423,7 @@ class PublishedCall {
     if constexpr (requires { transfer.posted_sent(); })
       bytes_ = {.sent = transfer.posted_sent(), .received = transfer.posted_received()};
     freed_ = publishing::free(facts);
+    if constexpr (kStarts) given_.keep(facts);
     call_ = place();
     if (call_ == nullptr) [[unlikely]]
       return count_unpublished(facts, name);
@@ -478,6 +446,9 @@ class PublishedCall {
   void exit(const Facts& facts, bool over, bool successful) {
     using namespace publishing;
     if (successful) made(facts);
+    if constexpr (kStarts) {
+      if (successful) note_started(call_, facts, given_);
+    }
     if (successful && freed_ != 0) withdraw_handle(freed_);
     if (call_ == nullptr || !over) return;
     if (successful) end(*call_, facts, bytes_);
@@ -487,10 +458,13 @@ class PublishedCall {
  private:
   static constexpr bool kWaits = Facts::kRule != WaitRule::works || std::is_same_v<Facts, Access> ||
                                  std::is_same_v<Facts, RequestedAccess>;
+  static constexpr bool kStarts = std::is_same_v<Facts, RequestStart>;
+  struct Nothing {};
 
   measurement::calls::Call* call_ = nullptr;
   std::uint64_t freed_ = 0;
   publishing::Bytes bytes_{};
+  [[no_unique_address]] std::conditional_t<kStarts, StartedHandles, Nothing> given_;
 };
 
 /// MPI_Finalize, from its construction on: it waits for all.

@@ -7,6 +7,7 @@
 #include "mpi/handle_table.hpp"
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
+#include "mpi/published_messages.hpp"
 #include "mpi/real_call.hpp"
 #include "runtime/api.hpp"
 
@@ -32,6 +33,7 @@ void withdraw(std::uint64_t handle) {
   calls::Calls* const all = block();
   if (all == nullptr) return;
   if (Context* context = calls::find_context(*all, handle)) calls::store(context->handle, std::uint64_t{0});
+  publishing::doubt_communicator(handle);
 }
 
 /// Of what this process knows of a context that it made.

@@ -155,6 +155,9 @@ __attribute__((visibility("default"))) void culprit_rt_join_session(int rank, in
 __attribute__((visibility("default"))) void culprit_rt_run_id(char* id);
 /// With rank 0's run id: where they differ, this process takes it over and notes it.
 __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
+/// After MPI_Start of requests that no known call made: notes once that there are partitioned messages, if
+/// that is measured at present. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_note_partitioned_messages();
 /// This process's totals up to now.
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 /// Rank 0, in MPI_Finalize: prints the summary line of the whole run of `ranks` ranks.

@@ -17,6 +17,9 @@ inline constexpr char kAbort[] = "an abort (MPI_Abort, abort or an uncaught exce
 /// Of a process that was stopped for some seconds: stands between `rank 3` and how long.
 inline constexpr char kStoodStill[] = " stood still for ";
 
+/// Ranks started requests that only MPI_Psend_init and MPI_Precv_init can have made: the whole note.
+inline constexpr char kPartitionedMessages[] = "partitioned messages (MPI_Psend_init) are not matched";
+
 /// Where a trace goes on after culprit_stop and culprit_start: begins the note.
 inline constexpr char kSamplingStopped[] = "sampling was stopped for a time";
 

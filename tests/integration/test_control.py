@@ -108,6 +108,18 @@ class Control(harness.Workspace):
         view = harness.viewer_json(self.merge(directory), "view", "calling-context", "--metrics", "REALTIME:sum (I)")
         self.assert_only_inside(view)
 
+    def critical_path_of_requests(self, mpi, *options):
+        """Of persistent requests that were made before MPI_Pcontrol(1)."""
+        directory = self.measure(mpi, 2, harness.PROGRAMS / f"late_requests.{mpi}", *options, options=["--delay", "--trace"])
+        return " ".join(harness.run([harness.VIEWER, self.merge(directory), "critical-path"]).stdout.split())
+
+    def check_late_requests(self, mpi):
+        self.assertNotIn("partitioned", self.critical_path_of_requests(mpi))
+
+    def test_partitioned_messages_say_so(self):
+        self.assertIn("Waits for partitioned messages (MPI_Psend_init) are not matched",
+                      self.critical_path_of_requests("mpich", "partitioned"))
+
     def check_forwarding(self, mpi):
         program = harness.PROGRAMS / f"pcontrol.{mpi}"
         preload = ["env", f"LD_PRELOAD={harness.PROGRAMS / f'pcontrol_tool.{mpi}'}"]
@@ -139,7 +151,7 @@ class Control(harness.Workspace):
 
 
 for mpi in harness.LAUNCHERS:
-    for check in ("pcontrol", "forwarding", "ranks", "no_rank"):
+    for check in ("pcontrol", "late_requests", "forwarding", "ranks", "no_rank"):
         setattr(
             Control, f"test_{check}_{mpi}", lambda self, mpi=mpi, check=check: getattr(self, f"check_{check}")(mpi)
         )

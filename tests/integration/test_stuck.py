@@ -234,6 +234,13 @@ class Stuck(unittest.TestCase):
             found = job.when(has("deadlock", f"hangs.c:{line_of('two for one')}"))
             self.assertEqual(problem(found, "deadlock")["ranks"], [0, 1])
 
+    def test_posted_in_vain(self):
+        for way, mark in (("posted-in-vain", "posted"), ("started-in-vain", "started")):
+            with self.subTest(way), self.hanging(2, way) as job:
+                found = job.when(lambda found: has("deadlock")(found) and all_wait(2)(found))
+                self.assertEqual(problem(found, "deadlock")["ranks"], [0, 1])
+                self.assert_at(waiting(found, 0), "MPI_Wait", mark)
+
     def test_sleeps(self):
         with self.hanging(3, "asleep") as job:
             found = job.when(is_stuck, "--after", "2")
@@ -334,10 +341,10 @@ class Stuck(unittest.TestCase):
                 self.assertEqual(waiting(found, rank)["for"], [2])
 
     def test_moving(self):
-        for way in ("slow", "pipeline", "polling"):
+        for way, looks in (("slow", 4), ("pipeline", 4), ("polling", 4), ("posted", 8), ("started", 8)):
             with self.subTest(way), self.hanging(3, way) as job:
                 job.when(lambda found: found["waiting"] or found["moving"])
-                for _ in range(4):
+                for _ in range(looks):
                     found = job.look()
                     self.assertFalse(found["stuck"], found)
                 self.assertTrue(job.text().startswith("Not stuck"), job.text())

@@ -214,6 +214,73 @@ NOINLINE static void polls_and_computes(void) {
   }
 }
 
+/* Rank 1 is in MPI_Reduce for seconds without a look at other messages, as this is what adds up the data of
+   rank 2. Rank 0 waits for one of them, and enters MPI_Reduce then. */
+static double adding;
+static void add_slowly(void* in, void* sum, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *count; ++i) ((int*)sum)[i] += ((int*)in)[i];
+  work(adding);
+}
+NOINLINE static void reduce_slowly(void) {
+  static MPI_Op add;
+  int one = 1, sum = 0;
+  if (adding == 0) MPI_Op_create(add_slowly, 1, &add);
+  adding = 10;
+  MPI_Reduce(&one, &sum, 1, MPI_INT, add, 1, MPI_COMM_WORLD);
+}
+NOINLINE static void posted_together(void) {
+  MPI_Request requests[4];
+  for (int i = 0; i < 1000; ++i) {
+    if (rank == 0) work(1);
+    for (int part = 0; part < 4 && rank == 0; ++part)
+      MPI_Irecv(buffer + part * kLarge, kLarge, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &requests[part]);
+    if (rank == 1) MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &requests[0]);
+    if (rank == 0) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    reduce_slowly();
+    for (int part = 1; part < 4 && rank == 1; ++part)
+      MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &requests[part]);
+    if (rank < 2) MPI_Waitall(rank == 0 ? 3 : 4, requests + (rank == 0), MPI_STATUSES_IGNORE);
+  }
+}
+NOINLINE static void started_again(void) {
+  MPI_Request request;
+  if (rank == 1) MPI_Send_init(buffer, kLarge, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 1000; ++i) {
+    if (rank == 1) MPI_Start(&request);
+    if (rank == 0) {
+      if (i > 1) work(1);
+      MPI_Recv(buffer, kLarge, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (i > 1) reduce_slowly();
+    if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+/* Of four receives one message comes, of four starts of a request three. */
+NOINLINE static void posted_in_vain(void) {
+  MPI_Request requests[4];
+  if (rank == 1) MPI_Send(buffer, 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(buffer, 8, MPI_BYTE, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 4 && rank == 0; ++i)
+    MPI_Irecv(buffer + 8 * i, 8, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &requests[i]);
+  if (rank == 0) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* here: posted */
+}
+NOINLINE static void started_in_vain(void) {
+  MPI_Request request;
+  if (rank == 1) {
+    for (int i = 0; i < 3; ++i) MPI_Send(buffer, 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+    MPI_Recv(buffer, 8, MPI_BYTE, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == 0) {
+    MPI_Recv_init(buffer, 8, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < 4; ++i) {
+      MPI_Startall(1, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: started */
+    }
+  }
+}
+
 static const struct {
   const char* name;
   void (*hang)(void);
@@ -238,6 +305,10 @@ static const struct {
     {"slow", slow_but_moving},
     {"pipeline", pipeline},
     {"polling", polls_and_computes},
+    {"posted", posted_together},
+    {"started", started_again},
+    {"posted-in-vain", posted_in_vain},
+    {"started-in-vain", started_in_vain},
 };
 
 int main(int argc, char** argv) {
@@ -246,7 +317,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 3) return 2;
   alarm((unsigned)atoi(argv[2]));
-  buffer = calloc(2, kLarge);
+  buffer = calloc(4, kLarge);
   if (strcmp(argv[1], "input") == 0) read_input(); /* no call since MPI_Init */
   MPI_Barrier(MPI_COMM_WORLD);
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {

@@ -5,6 +5,7 @@
 
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -74,18 +75,14 @@ bool counted_without_trace(const database::Contents& experiment) {
 }
 
 bool has_unmatched_requests(const database::Contents& experiment) {
-  bool starts = false, known = false;
-  for (const CallTraffic& call : experiment.communication().calls) {
-    const std::string name = mpi_call_name(experiment, call.context);
-    starts = starts || name == "MPI_Start" || name == "MPI_Startall";
-    known = known || name.ends_with("_init") || name == kFurtherPaths;
-  }
-  // Only samples know calls of these names. Where none met one, no other call made what was started.
+  const auto& notes = experiment.run.notes;
+  if (std::ranges::find(notes, measurement::kPartitionedMessages) != notes.end()) return true;
+  // Only samples know calls of these names.
   static constexpr std::array kPartitioned = {"MPI_Psend_init",  "MPI_Precv_init",   "MPI_Pready",
                                               "MPI_Pready_list", "MPI_Pready_range", "MPI_Parrived"};
-  return (starts && !known) || std::ranges::any_of(views::mpi_calls(experiment), [&](ContextId call) {
-           return std::ranges::find(kPartitioned, mpi_call_name(experiment, call)) != kPartitioned.end();
-         });
+  return std::ranges::any_of(views::mpi_calls(experiment), [&](ContextId call) {
+    return std::ranges::find(kPartitioned, mpi_call_name(experiment, call)) != kPartitioned.end();
+  });
 }
 
 std::string unmatched_requests_phrase(const database::Contents& experiment, const std::string& what) {

@@ -370,6 +370,16 @@ void note_standstill(std::uint64_t ns) {
   file.note(note.add("as when SIGSTOP or a debugger stops it, or its machine is suspended").c_str());
 }
 
+void note_partitioned_messages() {
+  static std::atomic<bool> noted{false};
+  if (noted.load(std::memory_order_relaxed) || !file.open() || noted.exchange(true)) return;
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  file.note(measurement::kPartitionedMessages);
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
 void change_run_id(const char* id) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();

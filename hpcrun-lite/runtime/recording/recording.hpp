@@ -66,6 +66,9 @@ void note_signal(int signal);
 /// For so long no thread of the process ran, nor waited for a processor.
 void note_standstill(std::uint64_t ns);
 
+/// Once: that waits for partitioned messages are not matched.
+void note_partitioned_messages();
+
 /// Removes this process's file: its rank is not wanted.
 void discard_file();
 

@@ -83,6 +83,10 @@ void culprit_rt_agree(const char* id) {
   if (process.active && strcmp(id, run_id()) != 0) change_run_id(id);
 }
 
+void culprit_rt_note_partitioned_messages() {
+  if (process.active && !sampling_stopped()) note_partitioned_messages();
+}
+
 CulpritTotals culprit_rt_totals() {
   return process.active ? count_totals() : CulpritTotals{};
 }
