@@ -33,7 +33,7 @@ void withdraw(std::uint64_t handle) {
   calls::Calls* const all = block();
   if (all == nullptr) return;
   if (Context* context = calls::find_context(*all, handle)) calls::store(context->handle, std::uint64_t{0});
-  publishing::doubt_communicator(handle);
+  publishing::forget_communicator(handle);
 }
 
 /// Of what this process knows of a context that it made.

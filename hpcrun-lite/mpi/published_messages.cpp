@@ -12,11 +12,6 @@ void each_thread(auto look) {
   }
 }
 
-/// Its communicator is unknown from here on: for a reader it may be any message.
-void doubt(calls::Message& message) {
-  store(message.comm, std::uint64_t{0});
-}
-
 }  // namespace
 
 // Handles are used again: the last operation of each thread with this one is doubted.
@@ -26,15 +21,18 @@ void doubt_request(std::uint64_t request) {
     const std::uint64_t kept = std::min<std::uint64_t>(noted, calls::kMessages);
     for (std::uint64_t i = 1; i <= kept; ++i) {
       calls::Message& message = call.message[(noted - i) % calls::kMessages];
-      if (calls::load(message.request) == request) return doubt(message);
+      if (calls::load(message.request) == request) return store(message.comm, std::uint64_t{0});
     }
   });
 }
 
-void doubt_communicator(std::uint64_t handle) {
+// Another thread may be about to note an operation in the same place.
+void forget_communicator(std::uint64_t handle) {
   each_thread([&](Call& call) {
     for (calls::Message& message : call.message) {
-      if (calls::load(message.comm) == handle) doubt(message);
+      std::uint64_t expected = handle;
+      std::atomic_ref(message.comm)
+          .compare_exchange_strong(expected, calls::kFreed, std::memory_order_relaxed);
     }
   });
 }

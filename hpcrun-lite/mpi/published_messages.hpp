@@ -66,9 +66,11 @@ inline void note_unnamed(Call& call, CallKind kind, std::uint64_t request) {
   note(call, unnamed(kind, request));
 }
 
-/// Of the process's last operations, what a request stands for may not come about: it is cancelled.
+// Of the last operations of all of the process's threads:
+
+/// What the request stands for may not come about, as it is cancelled: for a reader it may be any message.
 void doubt_request(std::uint64_t request);
-/// Likewise, the communicator of this handle is another one from here on, or none.
-void doubt_communicator(std::uint64_t handle);
+/// The communicator of this handle is another one from here on, or none.
+void forget_communicator(std::uint64_t handle);
 
 }  // namespace culprit::mpi::publishing

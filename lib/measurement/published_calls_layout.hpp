@@ -25,6 +25,7 @@ inline constexpr std::int32_t kAnySource = -2;  ///< as trace::kAnySource
 inline constexpr std::int32_t kNobody = -1;
 inline constexpr std::int32_t kAnyTag = -1;
 inline constexpr std::int32_t kAllTargets = -2;
+inline constexpr std::uint64_t kFreed = ~std::uint64_t{0};  ///< the communicator of a message, which is gone
 
 /// What a call waits for.
 enum class CallKind : std::uint32_t {
@@ -79,7 +80,7 @@ struct HeldLock {
 /// that a message may have had before.
 struct Message {
   std::uint64_t request;  ///< 0: the call was over when it was noted
-  std::uint64_t comm;
+  std::uint64_t comm;     ///< kFreed; 0: unknown, as are peer and tag then
   std::int32_t peer;
   std::int32_t tag;
   std::uint32_t kind;   ///< CallKind: send, receive, matched (a probed message) or other

@@ -309,9 +309,10 @@ std::uint64_t begun_as(const calls::Call& thread, std::uint64_t request) {
   return 0;
 }
 
+/// One on a communicator that is freed can be no other one's.
 bool is_message(const calls::Message& message) {
-  return message.kind == static_cast<std::uint32_t>(CallKind::send) ||
-         message.kind == static_cast<std::uint32_t>(CallKind::receive);
+  const auto kind = static_cast<CallKind>(message.kind);
+  return (kind == CallKind::send || kind == CallKind::receive) && message.comm != calls::kFreed;
 }
 
 /// Handles are used again: where two threads have one, which of them had it last is not known.

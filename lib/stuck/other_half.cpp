@@ -52,10 +52,11 @@ bool covers(const Message& message, const Message& each) {
 }
 
 Ours ours_of(const Awaited& awaited, const Theirs& theirs) {
-  const auto& [process, own_thread, message] = awaited;
+  const Process& process = awaited.process;
+  const Message& message = awaited.message;
   Ours ours;
   ours.whole = process.all_threads;
-  const std::uint64_t by = message.begun_by != 0 ? message.begun_by : own_thread.tid;
+  const std::uint64_t by = message.begun_by != 0 ? message.begun_by : awaited.thread.tid;
   for (const Thread& thread : process.threads) {
     ours.whole = ours.whole && thread.all_messages;
     for (const Message& each : thread.last) {

@@ -341,7 +341,7 @@ class Stuck(unittest.TestCase):
                 self.assertEqual(waiting(found, rank)["for"], [2])
 
     def test_moving(self):
-        for way, looks in (("slow", 4), ("pipeline", 4), ("polling", 4), ("posted", 8), ("started", 8)):
+        for way, looks in (("slow", 4), ("pipeline", 4), ("polling", 4), ("posted", 8), ("posted-after", 8), ("started", 8)):
             with self.subTest(way), self.hanging(3, way) as job:
                 job.when(lambda found: found["waiting"] or found["moving"])
                 for _ in range(looks):

@@ -229,19 +229,41 @@ NOINLINE static void reduce_slowly(void) {
   adding = 10;
   MPI_Reduce(&one, &sum, 1, MPI_INT, add, 1, MPI_COMM_WORLD);
 }
+static MPI_Comm talk;
 NOINLINE static void posted_together(void) {
   MPI_Request requests[4];
   for (int i = 0; i < 1000; ++i) {
     if (rank == 0) work(1);
     for (int part = 0; part < 4 && rank == 0; ++part)
-      MPI_Irecv(buffer + part * kLarge, kLarge, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &requests[part]);
-    if (rank == 1) MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &requests[0]);
+      MPI_Irecv(buffer + part * kLarge, kLarge, MPI_BYTE, 1, 5, talk, &requests[part]);
+    if (rank == 1) MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, talk, &requests[0]);
     if (rank == 0) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     reduce_slowly();
     for (int part = 1; part < 4 && rank == 1; ++part)
-      MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &requests[part]);
+      MPI_Isend(buffer, kLarge, MPI_BYTE, 0, 5, talk, &requests[part]);
     if (rank < 2) MPI_Waitall(rank == 0 ? 3 : 4, requests + (rank == 0), MPI_STATUSES_IGNORE);
   }
+}
+/* The same after a cancelled receive, on a communicator with a handle that another one had, on which rank 0
+   received more than it will on this one. Rank 1 has another handle. */
+NOINLINE static void posted_after_others(void) {
+  MPI_Comm first, own = MPI_COMM_NULL;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  for (int i = 0; i < 8; ++i) {
+    if (rank == 0) MPI_Recv(buffer, 8, MPI_BYTE, 1, 5, first, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(buffer, 8, MPI_BYTE, 0, 5, first);
+  }
+  MPI_Comm_free(&first);
+  if (rank == 1) MPI_Comm_dup(MPI_COMM_SELF, &own);
+  MPI_Comm_dup(MPI_COMM_WORLD, &talk);
+  if (rank == 0) {
+    MPI_Irecv(buffer, 8, MPI_BYTE, 1, 5, talk, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  posted_together();
 }
 NOINLINE static void started_again(void) {
   MPI_Request request;
@@ -306,6 +328,7 @@ static const struct {
     {"pipeline", pipeline},
     {"polling", polls_and_computes},
     {"posted", posted_together},
+    {"posted-after", posted_after_others},
     {"started", started_again},
     {"posted-in-vain", posted_in_vain},
     {"started-in-vain", started_in_vain},
@@ -318,6 +341,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   alarm((unsigned)atoi(argv[2]));
   buffer = calloc(4, kLarge);
+  talk = MPI_COMM_WORLD;
   if (strcmp(argv[1], "input") == 0) read_input(); /* no call since MPI_Init */
   MPI_Barrier(MPI_COMM_WORLD);
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
