@@ -1,9 +1,11 @@
-// Divides the late threads' excess among the parts of a balanced scope (ours; docs/algorithms.md 5.4). Each
-// part offers its own excess over the mean, times the slope of the scope's work over the part's, which is
-// what its siblings do not compensate. Offers alone tie innocent code that has a counterpart under another
-// name elsewhere with the true cause; so among the largest offers the part is taken whose removal leaves the
-// scope most even. Cost: work per thread of the parts whose spread, known from the summaries, allows for a
-// large offer.
+// Divides the late threads' excess among the parts of a balanced scope (ours; docs/algorithms.md 5.4). All
+// wait for the last thread; each stretch of its excess is shared by the threads that are late by as much (the
+// Shapley value of a maximum, Littlechild 1973), so that few very late threads count for more than many
+// slightly late ones. Each part offers its own excess over the mean, times the slope of the scope's work over
+// the part's, which is what its siblings do not compensate. Offers alone tie innocent code that has a
+// counterpart under another name elsewhere with the true cause; so among the largest offers the part is taken
+// whose removal leaves the scope most even. Cost: work per thread of the parts whose spread, known from the
+// summaries, allows for a large offer.
 #include "blame/excess.hpp"
 
 #include "blame/role_facts.hpp"
@@ -28,8 +30,38 @@ constexpr double kNoiseExcess = 0.3989;
 
 }  // namespace
 
-double total(const PerLate& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
+void Late::weigh(std::size_t compared) {
+  std::vector<std::size_t> order(threads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(excess[i], i); });
+  weight.resize(threads.size());
+  double below = 0, caused = 0;
+  for (std::size_t passed = 0; passed < order.size(); ++passed) {
+    const double own = excess[order[passed]];
+    caused += static_cast<double>(compared) * (own - below) / static_cast<double>(order.size() - passed);
+    weight[order[passed]] = caused / own;
+    below = own;
+  }
+}
+
+double Late::waiting(const PerLate& values) const {
+  return std::inner_product(values.begin(), values.end(), weight.begin(), 0.0);
+}
+
+double Late::waiting(const Excess& e) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < weight.size(); ++i) sum += weight[i] * without_noise(e, i);
+  return sum;
+}
+
+double Late::error(std::span<const std::size_t> of) const {
+  double sum = 0;
+  for (const std::size_t i : of) sum += weight[i] * weight[i];
+  return std::sqrt(sum);
+}
+
+double Late::error() const {
+  return std::sqrt(std::inner_product(weight.begin(), weight.end(), weight.begin(), 0.0));
 }
 
 double mean_of(std::span<const std::uint64_t> work) {
@@ -46,12 +78,12 @@ PerLate capped(const PerLate& values, const PerLate& caps) {
   return result;
 }
 
-/// More than the late ones among the threads can exceed the part's mean by, together: their deviations' sum
-/// is largest where they are equal. Costs nothing, where asking for the work does.
-double most_excess(const Part& part, std::size_t late, std::uint32_t threads) {
+/// More waiting than a part's excess can make: by Cauchy and Schwarz, and as if one thread did all of its
+/// work. Costs nothing, where asking for the work does.
+double most_waiting(const Part& part, const Late& late, std::uint32_t threads) {
   constexpr double kRounding = 1 + 1e-6;
-  return std::min(static_cast<double>(part.work),
-                  kRounding * std::sqrt(static_cast<double>(late) * threads) * part.spread);
+  return kRounding * std::min(std::ranges::max(late.weight) * static_cast<double>(part.work),
+                              late.error() * std::sqrt(static_cast<double>(threads)) * part.spread);
 }
 
 }  // namespace
@@ -60,7 +92,7 @@ double most_excess(const Part& part, std::size_t late, std::uint32_t threads) {
 struct Division::Offer {
   std::size_t part = 0;
   PerLate excess;    ///< max(0, W(c, t) − mean)
-  double sum = 0;    ///< of slope · excess, as far as something is left
+  double sum = 0;    ///< waiting made by slope · excess, as far as something is left
   double error = 0;  ///< standard error of one thread's work
   double jitter = 0;
   double sum_error = 0;
@@ -71,10 +103,8 @@ double without_noise(const Excess& e, std::size_t late) {
   return std::max(0.0, e.by_thread[late] - kNoiseExcess * e.error);
 }
 
-double real_total(const Excess& e) {
-  double sum = 0;
-  for (std::size_t i = 0; i < e.by_thread.size(); ++i) sum += without_noise(e, i);
-  return sum;
+double jitter_of(double error, double mean) {
+  return std::hypot(error, kNatural * mean);
 }
 
 std::span<const std::uint64_t> Work::of(const Ranges& ranges, const Ranges& within) const {
@@ -107,7 +137,7 @@ Division::Offer Division::offer_of(const Part& part, const Ranges& within, const
   const std::span<const std::uint64_t> values = work_.of(part.ranges, within);
   const double mean = mean_of(values);
   offer.error = work_.error(part);
-  offer.jitter = std::hypot(offer.error, kNatural * mean);
+  offer.jitter = jitter_of(offer.error, mean);
   double variance = 0;
   double covariance = 0;
   double before = 0;
@@ -121,11 +151,11 @@ Division::Offer Division::offer_of(const Part& part, const Ranges& within, const
   const double reliable = std::max(variance - noise, kLeastReliable * variance);
   const double slope = variance == 0 ? 0 : std::clamp(covariance / reliable, 0.0, 1.0);
   offer.unevenness = std::max(0.0, before - 2 * covariance + variance);
-  offer.sum_error = slope * offer.error * std::sqrt(static_cast<double>(left.size()));
+  offer.sum_error = slope * offer.error * late_.error();
   offer.excess.resize(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     offer.excess[i] = std::max(0.0, static_cast<double>(values[late_.threads[i]]) - mean);
-    offer.sum += std::min(slope * offer.excess[i], left[i]);
+    offer.sum += late_.weight[i] * std::min(slope * offer.excess[i], left[i]);
   }
   return offer;
 }
@@ -162,7 +192,7 @@ std::vector<Division::Offer> Division::offers(std::vector<Part>& parts, const Ra
   std::vector<Part> kept;
   for (Part& part : parts) {
     Offer offer = offer_of(part, within, left, rest);
-    if (total(capped(offer.excess, left)) < least) continue;  // nor will it be more with less left
+    if (late_.waiting(capped(offer.excess, left)) < least) continue;  // nor will it be more with less left
     offer.part = kept.size();
     kept.push_back(std::move(part));
     if (offer.sum >= least) offers.push_back(std::move(offer));
@@ -173,11 +203,9 @@ std::vector<Division::Offer> Division::offers(std::vector<Part>& parts, const Ra
 
 void Division::among(std::vector<Part> parts, const Ranges& within, PerLate left, const Rest& rest,
                      double least, const Take& take) const {
-  std::erase_if(parts, [&](const Part& part) {
-    return most_excess(part, late_.threads.size(), work_.threads()) < least;
-  });
+  std::erase_if(parts, [&](const Part& part) { return most_waiting(part, late_, work_.threads()) < least; });
   Rest without;  // what was taken so far
-  while (total(left) >= least) {
+  while (late_.waiting(left) >= least) {
     const Rest& now = without.empty() ? rest : without;
     std::vector<Offer> made = offers(parts, within, left, now, least);
     if (made.empty()) return;

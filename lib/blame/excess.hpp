@@ -15,10 +15,24 @@ namespace culprit::blame {
 /// of these, as little as possible is held at a time.
 using PerLate = std::vector<double>;
 
+struct Excess;
+
 /// The threads that make the others wait, and how much each works too much: X(t), 0 for all others.
 struct Late {
   std::vector<std::uint32_t> threads;  ///< ascending
-  PerLate excess;                      ///< ns
+  PerLate excess;                      ///< ns, above 0
+  /// The waiting of all compared threads that each ns of a late thread's excess makes: weigh().
+  PerLate weight;
+
+  /// Divides the waiting of `compared` threads among the late ones.
+  void weigh(std::size_t compared);
+  /// The waiting, ns, that so much excess makes.
+  [[nodiscard]] double waiting(const PerLate& values) const;
+  /// That of a part, less what sampling noise alone would give.
+  [[nodiscard]] double waiting(const Excess& e) const;
+  /// The waiting that independent errors of 1 ns on some of the threads, given by their number here, make.
+  [[nodiscard]] double error(std::span<const std::size_t> of) const;
+  [[nodiscard]] double error() const;
 };
 
 /// A part of a balanced scope, and what the late threads work too much in it.
@@ -26,20 +40,17 @@ struct Excess {
   Part part;
   PerLate by_thread;  ///< e(c, t), ns, sampling noise included
   double error = 0;   ///< standard error of one thread's work, ns
-  /// How much threads with the same work may differ, ns: by sampling, and by 0.3 % of it by nature.
-  double jitter = 0;
+  double jitter = 0;  ///< jitter_of(), of its work
   /// How much more even the scope is without this part than without another that offers as much, over the
   /// jitter of both; infinite where there is none.
   double margin = std::numeric_limits<double>::infinity();
 };
 
-/// Over the late threads.
-double total(const PerLate& values);
 double mean_of(std::span<const std::uint64_t> work);
 /// e(c, t) less what sampling noise alone would give.
 double without_noise(const Excess& e, std::size_t late);
-/// Its sum over the late threads.
-double real_total(const Excess& e);
+/// How much threads with the same work may differ, ns: `error` by sampling, and 0.3 % of the mean by nature.
+double jitter_of(double error, double mean);
 
 /// Work of the compared threads (RoleThreads) in the parts of one role's contexts.
 class Work {
@@ -81,7 +92,7 @@ class Division {
 
   /// Divides `left` among `parts` of a scope with the contexts `within`: first the part that, of those with
   /// about the largest offer, leaves the rest most even; then the next, given the first, until none offers
-  /// `least` (above 0) or more.
+  /// what makes `least` (above 0) of waiting or more.
   void among(std::vector<Part> parts, const Ranges& within, PerLate left, const Rest& rest, double least,
              const Take& take) const;
 

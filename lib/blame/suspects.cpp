@@ -2,9 +2,9 @@
 // sure that is (ours; docs/algorithms.md 5.4, 5.5; figures in docs/blame.md). For each blamed context: the
 // late threads and their excess over the mean, divided among the context's parts (excess.cpp) and followed to
 // the code that holds it (walk.cpp); where that explains little, likewise for each call that is waited in. A
-// suspect explains its share of the excess, less what sampling noise alone would give. What several blamed
-// contexts around it show is one suspect. Cost: work per thread of few parts; bounds from the summaries, and
-// parts with equal sums, spare most.
+// suspect explains what waiting its excess makes (Late), less what sampling noise alone would give. What
+// several blamed contexts around it show is one suspect. Cost: work per thread of few parts; bounds from the
+// summaries, and parts with equal sums, spare most.
 #include "blame/blame.hpp"
 #include "blame/excess.hpp"
 #include "blame/other_pools.hpp"
@@ -31,9 +31,10 @@ using database::Suspect;
 /// What explains less of a context's blame than this is not listed, nor what explains less of all idleness
 /// than kTrifle: scopes with hardly any blame have parts of it, too.
 constexpr double kListed = 0.05, kTrifle = 0.001;
-/// Threads with less than this share of the largest excess are not those that the others wait for. Nor are
-/// they culprits, if they have less than kCulprit of all: of many alike, each has little.
-constexpr double kLate = 0.25, kCulprit = 0.05;
+/// Threads with less than this share of the largest excess are not late where nature makes such excess, too.
+/// Nor are they culprits with less than this share of the excess of those that make most (kCulprits) of a
+/// suspect's waiting.
+constexpr double kLate = 0.25, kCulprits = 0.8;
 /// Culprits are alike where the least of their excesses is this share of the largest.
 constexpr double kAlike = 0.5;
 /// A suspect is named by the outermost procedure of its walk whose work is at most the last one's over this;
@@ -131,11 +132,12 @@ constexpr double kAhead = 3, kHardlyAhead = 1;
 constexpr double kExplained = 0.25;
 
 /// Sets how sure it is that a suspect is to blame, and what is in doubt. `excess`: of the code; `culprits`:
-/// threads; `explained`: the share of the balanced scope's blame that all its suspects explain together, 0
-/// to 1.
-void judge(Suspect& suspect, const Excess& excess, std::size_t culprits, double explained) {
-  const double jitter = excess.jitter * std::sqrt(static_cast<double>(culprits));
-  const double total = real_total(excess);
+/// which of the late threads; `explained`: the share of the balanced scope's blame that all its suspects
+/// explain together, 0 to 1.
+void judge(Suspect& suspect, const Excess& excess, const Late& late, std::span<const std::size_t> culprits,
+           double explained) {
+  const double jitter = excess.jitter * late.error(culprits);
+  const double total = late.waiting(excess);
   const bool weak = total < kSignificant * jitter;
   suspect.doubt = weak                     ? Doubt::sampling
                   : excess.margin < kAhead ? Doubt::rivals
@@ -152,6 +154,12 @@ struct Lateness {
   Rest rest;           ///< ns; less than 0 where a thread comes earlier
   double largest = 0;  ///< of `rest`
   Late late;
+  bool at_call = false;  ///< not at the end of a scope
+};
+
+/// How long the threads work in a part, in ns.
+struct Extent {
+  double shortest = 0, mean = 0, longest = 0;
 };
 
 /// The suspects of one role.
@@ -183,14 +191,16 @@ class Search {
                                                 std::span<const ContextId> within) const;
   [[nodiscard]] Lateness lateness_in(ContextId balanced) const;
   [[nodiscard]] Lateness lateness_at(ContextId call) const;
-  void name_late(Lateness& lateness, double error) const;
-  [[nodiscard]] std::vector<std::size_t> culprits_of(const Excess& e) const;
+  void name_late(Lateness& lateness, double error, double mean) const;
   [[nodiscard]] ContextId site_of(const Excess& e, const std::vector<std::size_t>& culprits,
                                   const Late& late) const;
   [[nodiscard]] ContextId name_of(const End& end, ContextId suspect) const;
   [[nodiscard]] double gain_by_removing(const Rest& rest, const Part& part,
                                         std::span<const std::uint32_t> culprits) const;
-  void state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const;
+  [[nodiscard]] Extent extent_of(const Part& part) const;
+  [[nodiscard]] double explained_by(const Excess& e, const Lateness& lateness, double share) const;
+  void state_worth(Suspect& suspect, const Excess& e, const Lateness& lateness,
+                   std::span<const std::size_t> culprits) const;
   void merge_equal();
   void hand_inwards();
   void doubt_pool(Suspect& suspect) const;
@@ -208,17 +218,19 @@ class Search {
   std::vector<Found> found_;
 };
 
-/// Sets who is late. An excess that sampling alone may have caused, or that is small beside the largest,
-/// delays nobody.
-void Search::name_late(Lateness& lateness, double error) const {
+/// Sets who is late. An excess that sampling alone may have caused delays nobody, nor does one that nature
+/// may have, if it is small beside the largest.
+void Search::name_late(Lateness& lateness, double error, double mean) const {
   lateness.largest = std::max(0.0, std::ranges::max(lateness.rest));
   const double quantile = metrics::normal_quantile(1 - epsilon_ / (2 * threads()));
-  const double least = std::max(kLate * lateness.largest, quantile * error);
+  const double natural = std::min(kLate * lateness.largest, quantile * jitter_of(error, mean));
+  const double least = std::max(natural, quantile * error);
   for (std::uint32_t t = 0; t < lateness.rest.size(); ++t) {
     if (lateness.rest[t] <= 0 || lateness.rest[t] < least) continue;
     lateness.late.threads.push_back(t);
     lateness.late.excess.push_back(lateness.rest[t]);
   }
+  lateness.late.weigh(lateness.rest.size());
 }
 
 /// At the end of a balanced scope: who works more in it than the mean.
@@ -229,29 +241,35 @@ Lateness Search::lateness_in(ContextId balanced) const {
   const double mean = mean_of(work);
   lateness.rest.reserve(work.size());
   for (const std::uint64_t each : work) lateness.rest.push_back(static_cast<double>(each) - mean);
-  name_late(lateness, work_.error(whole));
+  name_late(lateness, work_.error(whole), mean);
   return lateness;
 }
 
 /// At one call: who waits less in it than the mean.
 Lateness Search::lateness_at(ContextId call) const {
-  Lateness lateness;
+  Lateness lateness{.rest = {}, .late = {}, .at_call = true};
   const std::span<const std::uint64_t> idleness = work_.idleness(call);
   const double mean = mean_of(idleness);
   lateness.rest.reserve(idleness.size());
   for (const std::uint64_t each : idleness) lateness.rest.push_back(mean - static_cast<double>(each));
-  name_late(lateness, work_.error(call));
+  name_late(lateness, work_.error(call), mean);
   return lateness;
 }
 
-/// Where among the late threads the culprits are.
-std::vector<std::size_t> Search::culprits_of(const Excess& e) const {
-  double largest = 0;
-  for (std::size_t i = 0; i < e.by_thread.size(); ++i) largest = std::max(largest, without_noise(e, i));
-  const double least = std::min(kCulprit * real_total(e), kLate * largest);
+/// Where among the late threads the culprits are: those that make most of the waiting, and who is like them.
+std::vector<std::size_t> culprits_of(const Excess& e, const Late& late) {
+  std::vector<std::size_t> order(late.threads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, std::ranges::greater(),
+                    [&](std::size_t i) { return late.weight[i] * without_noise(e, i); });
+  double left = kCulprits * late.waiting(e), least = 0;
+  for (auto next = order.begin(); next != order.end() && left > 0; ++next) {
+    least = without_noise(e, *next);
+    left -= late.weight[*next] * least;
+  }
   std::vector<std::size_t> culprits;
-  for (std::size_t i = 0; i < e.by_thread.size(); ++i) {
-    if (without_noise(e, i) > least) culprits.push_back(i);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (const double own = without_noise(e, i); own > kLate * least) culprits.push_back(i);
   }
   return culprits;
 }
@@ -308,16 +326,21 @@ double Search::gain_by_removing(const Rest& rest, const Part& part,
   return std::ranges::max(rest) - last;
 }
 
-/// The two figures of docs/algorithms.md 5.5.
-void Search::state_worth(Suspect& suspect, double explains, const Excess& e, const Lateness& lateness) const {
-  // Other code may hold the same ranks up for longer: what this code is spread over gains no more than its
-  // longest time is above its mean.
-  const std::span<const std::uint64_t> work = work_.of(e.part.ranges);
-  const double mean = mean_of(work);
+Extent Search::extent_of(const Part& part) const {
+  const std::span<const std::uint64_t> work = work_.of(part.ranges);
   const auto [shortest, longest] = std::ranges::minmax(work);
-  suspect.save_balanced_ns = rounded(std::min(explains / threads(), static_cast<double>(longest) - mean));
+  return {.shortest = static_cast<double>(shortest),
+          .mean = mean_of(work),
+          .longest = static_cast<double>(longest)};
+}
+
+/// The two figures of docs/algorithms.md 5.5; `culprits`: which of the late threads.
+void Search::state_worth(Suspect& suspect, const Excess& e, const Lateness& lateness,
+                         std::span<const std::size_t> culprits) const {
+  const auto explains = static_cast<double>(suspect.explains_ns);
+  const auto [shortest, mean, longest] = extent_of(e.part);
+  suspect.save_balanced_ns = rounded(std::min(explains / threads(), longest - mean));
   double removed = explains / threads();
-  const std::vector<std::size_t> culprits = culprits_of(e);
   if (const auto count = static_cast<double>(culprits.size()); count > 0 && count < threads()) {
     removed = explains / (threads() - count);
     const auto [least, most] =
@@ -329,7 +352,17 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
       removed = std::min(removed, gain_by_removing(lateness.rest, e.part, at));
     }
   }
-  suspect.save_removed_ns = rounded(std::min(removed, static_cast<double>(longest - shortest)));
+  suspect.save_removed_ns = rounded(std::min(removed, longest - shortest));
+}
+
+/// The waiting that a part's excess explains, where all that the late threads make is `share` of what they
+/// can. Of what the ends of a scope show, it is no more than would go if all threads worked alike in the
+/// part.
+double Search::explained_by(const Excess& e, const Lateness& lateness, double share) const {
+  const double made = lateness.late.waiting(e);
+  if (lateness.at_call) return share * made;
+  const Extent extent = extent_of(e.part);
+  return share * std::min(made, threads() * (extent.longest - extent.mean));
 }
 
 /// The suspects below a balanced context, in the parts that are not left out, that make `blame` ns of others'
@@ -337,33 +370,37 @@ void Search::state_worth(Suspect& suspect, double explains, const Excess& e, con
 std::vector<Found> Search::suspects_of(ContextId balanced, double blame, const Lateness& lateness) const {
   std::vector<Found> found;
   const Late& late = lateness.late;
-  const double explainable = std::min(blame, threads() * lateness.largest);
-  if (late.threads.empty() || explainable <= 0) return found;
-  const double excess = total(late.excess);
+  if (late.threads.empty() || blame <= 0) return found;
+  const double share = std::min(1.0, blame / (threads() * lateness.largest));
   constexpr double kRounding = 1 - 1e-9;
-  const double least = kRounding * kListed * blame / explainable * excess;
-  std::vector<End> ends = Walk(parts_, work_, late).from(balanced, lateness.rest, late.excess, least);
-  const auto explained_by = [&](const End& end) { return explainable * real_total(end.excess) / excess; };
-  double explained = 0;
-  for (const End& end : ends) explained += explained_by(end) / blame;
-  for (End& end : ends) {
-    const double explains = explained_by(end);
-    if (explains < kListed * blame) continue;
-    const std::vector<std::size_t> culprits = culprits_of(end.excess);
+  std::vector<End> ends =
+      Walk(parts_, work_, late).from(balanced, lateness.rest, kRounding * kListed * blame / share);
+  std::vector<double> explains;
+  for (const End& end : ends) explains.push_back(explained_by(end.excess, lateness, share));
+  const double explained = std::accumulate(explains.begin(), explains.end(), 0.0) / blame;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    End& end = ends[i];
+    if (explains[i] < kListed * blame) continue;
+    const std::vector<std::size_t> culprits = culprits_of(end.excess, late);
     Suspect suspect{
         .role = role_index_, .balanced = balanced, .locations = {}, .scopes = {}, .explained = {}};
     suspect.suspect = site_of(end.excess, culprits, late);
     suspect.named = name_of(end, suspect.suspect);
-    for (const std::size_t i : culprits) suspect.locations.push_back(locations_[late.threads[i]]);
-    suspect.excess_ns = rounded(real_total(end.excess));
-    suspect.explains_ns = rounded(explains);
-    state_worth(suspect, explains, end.excess, lateness);
+    double excess = 0;
+    for (const std::size_t c : culprits) {
+      suspect.locations.push_back(locations_[late.threads[c]]);
+      excess += without_noise(end.excess, c);
+    }
+    suspect.excess_ns = rounded(excess);
+    suspect.explains_ns = rounded(explains[i]);
+    state_worth(suspect, end.excess, lateness, culprits);
     suspect.explained = {{.balanced = balanced, .ns = suspect.explains_ns}};
-    judge(suspect, end.excess, culprits.size(), explained);
+    judge(suspect, end.excess, late, culprits, explained);
     suspect.scopes = std::move(end.excess.part.scopes);
-    const double bound = threads() * lateness.largest * real_total(end.excess) / excess;
-    found.push_back(
-        {.suspect = std::move(suspect), .own = end.excess.part.own, .apart = false, .bound = bound});
+    found.push_back({.suspect = std::move(suspect),
+                     .own = end.excess.part.own,
+                     .apart = false,
+                     .bound = explains[i] / share});
   }
   return found;
 }

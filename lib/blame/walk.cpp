@@ -25,26 +25,28 @@ constexpr std::size_t kFew = 3;
 /// largest, and at least kSameThreads of the excess is on the same threads.
 constexpr double kProportion = 0.75, kSameThreads = 0.5;
 
-/// How much of two parts' excess, each as 1, is on the same threads.
-double common_threads(const Excess& a, const Excess& b) {
-  const double all_of_a = real_total(a);
-  const double all_of_b = real_total(b);
+}  // namespace
+
+/// How much of the waiting that two parts make, each as 1, is made on the same threads.
+double Walk::common_threads(const Excess& a, const Excess& b) const {
+  const double all_of_a = late_.waiting(a);
+  const double all_of_b = late_.waiting(b);
   double common = 0;
   for (std::size_t i = 0; i < a.by_thread.size(); ++i)
-    common += std::min(without_noise(a, i) / all_of_a, without_noise(b, i) / all_of_b);
+    common += late_.weight[i] * std::min(without_noise(a, i) / all_of_a, without_noise(b, i) / all_of_b);
   return common;
 }
 
 /// Whether parts of a caller are almost all that it does, and uneven as it is as a whole: then it has more to
 /// do on some threads, and is the cause itself.
-bool in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& caller) {
+bool Walk::in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& caller) const {
   double work = 0;
   double least = std::numeric_limits<double>::infinity();
   double largest = 0;
   for (const auto& [excess, rest] : few) {
     const auto of_part = static_cast<double>(excess.part.work);
-    const double share = real_total(excess) / of_part;
-    const double error = excess.error * std::sqrt(static_cast<double>(excess.by_thread.size())) / of_part;
+    const double share = late_.waiting(excess) / of_part;
+    const double error = excess.error * late_.error() / of_part;
     work += of_part;
     least = std::min(least, share + error);
     largest = std::max(largest, share - error);
@@ -53,14 +55,11 @@ bool in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& 
   return work >= kMost * static_cast<double>(caller.work) && least >= kProportion * largest;
 }
 
-}  // namespace
-
-std::vector<End> Walk::from(database::ContextId balanced, const Rest& rest, const PerLate& late,
-                            double least) {
+std::vector<End> Walk::from(database::ContextId balanced, const Rest& rest, double least) {
   ends_.clear();
   least_ = least;
   const Part whole = parts_.whole(balanced);
-  division_.among(parts_.of_balanced(balanced), whole.ranges, late, rest, least,
+  division_.among(parts_.of_balanced(balanced), whole.ranges, late_.excess, rest, least,
                   [&](const Excess& excess, const Rest& without_earlier) {
                     follow(excess, {}, without_earlier);
                     return true;
@@ -74,7 +73,7 @@ std::optional<Excess> Walk::one_of(std::vector<Part> parts, const Excess& at, co
   std::optional<Excess> one;
   division_.among(std::move(parts), at.part.ranges, at.by_thread, rest, kRivals * begun,
                   [&](const Excess& excess, const Rest&) {
-                    if (real_total(excess) >= kMost * begun) one = excess;
+                    if (late_.waiting(excess) >= kMost * begun) one = excess;
                     return false;
                   });
   if (one) one->margin = std::min(one->margin, at.margin);
@@ -88,7 +87,7 @@ bool Walk::follow_few(const Excess& at, const std::vector<Part>& way, const Rest
   double held = 0;
   division_.among(parts_.procedures_below(at.part), at.part.ranges, at.by_thread, rest, least_,
                   [&](const Excess& excess, const Rest& without_earlier) {
-                    held += real_total(excess);
+                    held += late_.waiting(excess);
                     few.emplace_back(excess, without_earlier);
                     return held < kMost * begun && few.size() < kFew;
                   });
@@ -101,7 +100,7 @@ bool Walk::follow_few(const Excess& at, const std::vector<Part>& way, const Rest
 }
 
 void Walk::follow(Excess at, std::vector<Part> way, const Rest& rest) {
-  const double begun = real_total(at);
+  const double begun = late_.waiting(at);
   while (begun > 0 && !at.part.own && parts_.is_procedure(at.part.scopes.front())) {
     way.push_back(at.part);
     std::optional<Excess> one = one_of(parts_.procedures_below(at.part), at, rest, begun);

@@ -3,6 +3,7 @@
 #include "blame/excess.hpp"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace culprit::blame {
@@ -17,20 +18,23 @@ struct End {
 class Walk {
  public:
   /// All must outlive this.
-  Walk(const Parts& parts, const Work& work, const Late& late) : parts_(parts), division_(work, late) {}
+  Walk(const Parts& parts, const Work& work, const Late& late)
+      : parts_(parts), late_(late), division_(work, late) {}
 
-  /// The ends of the walks from the parts of `balanced`, whose excess is at least `least` ns. `rest`: how
-  /// much later than the mean each thread is; `late`: the excess of those that are late.
-  [[nodiscard]] std::vector<End> from(database::ContextId balanced, const Rest& rest, const PerLate& late,
-                                      double least);
+  /// The ends of the walks from the parts of `balanced`, whose excess makes at least `least` ns of waiting.
+  /// `rest`: how much later than the mean each thread is.
+  [[nodiscard]] std::vector<End> from(database::ContextId balanced, const Rest& rest, double least);
 
  private:
   void follow(Excess at, std::vector<Part> way, const Rest& rest);
   [[nodiscard]] std::optional<Excess> one_of(std::vector<Part> parts, const Excess& at, const Rest& rest,
                                              double begun) const;
+  [[nodiscard]] double common_threads(const Excess& a, const Excess& b) const;
+  [[nodiscard]] bool in_proportion(const std::vector<std::pair<Excess, Rest>>& few, const Part& caller) const;
   bool follow_few(const Excess& at, const std::vector<Part>& way, const Rest& rest, double begun);
 
   const Parts& parts_;
+  const Late& late_;
   Division division_;
   double least_ = 0;
   std::vector<End> ends_;

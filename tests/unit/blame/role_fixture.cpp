@@ -56,7 +56,7 @@ void RoleFixture::spend(ContextId leaf, std::uint32_t thread, std::uint64_t ns, 
   }
 }
 
-void RoleFixture::spend(ContextId leaf, std::initializer_list<std::uint64_t> ns, bool idle) {
+void RoleFixture::spend_each(ContextId leaf, const std::vector<std::uint64_t>& ns, bool idle) {
   std::uint32_t thread = 0;
   for (const std::uint64_t value : ns) spend(leaf, thread++, value, idle);
 }

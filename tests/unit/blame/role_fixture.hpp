@@ -42,7 +42,10 @@ class RoleFixture {
   void spend(database::ContextId leaf, std::uint32_t thread, std::uint64_t ns, bool idle = false,
              std::uint64_t samples = 0);
   /// The same for threads 0, 1, 2 …
-  void spend(database::ContextId leaf, std::initializer_list<std::uint64_t> ns, bool idle = false);
+  void spend(database::ContextId leaf, std::initializer_list<std::uint64_t> ns, bool idle = false) {
+    spend_each(leaf, ns, idle);
+  }
+  void spend_each(database::ContextId leaf, const std::vector<std::uint64_t>& ns, bool idle = false);
 
   /// Samples of blocked calls at a leaf, over all threads.
   void block(database::ContextId leaf, std::uint64_t samples);

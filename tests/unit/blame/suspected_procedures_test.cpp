@@ -137,9 +137,9 @@ TEST_CASE("several causes below one caller are suspected, not the caller") {
   const ContextId wait = tree.add_wait(loop);
   RoleFixture role(tree.contexts(), 4);
   role.spend(a, {1000, 1000, 1500, 1000});
-  role.spend(b, {1000, 1000, 1000, 1300});
+  role.spend(b, {1000, 1000, 1000, 1400});
   role.spend(c, {1000, 1000, 1000, 1000});
-  role.spend(wait, {500, 500, 0, 200}, true);
+  role.spend(wait, {500, 500, 0, 100}, true);
   const std::vector<Suspect> suspects = suspects_below(tree, role, loop);
   REQUIRE(suspects.size() == 2);
   CHECK(suspects[0].suspect == a);

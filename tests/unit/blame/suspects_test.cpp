@@ -157,7 +157,8 @@ TEST_CASE("two slow functions share the explanation") {
   role.spend(p.g_line, {500, 500, 500, 900, 500});
   role.spend(p.wait, {600, 0, 600, 200, 600}, true);
   // Work 1500 2100 1500 1900 1500, mean 1700: X is 400 on thread 1 and 200 on thread 3; f's excess is 480, of
-  // which X(1) lets 400 pass; g's is 320, of which X(3) lets 200.
+  // which X(1) lets 400 pass; g's is 320, of which X(3) lets 200. All wait for thread 1 alone for the 200
+  // between them, 1000 in sum, and for both before, 500 for each.
   const std::vector<Suspect> suspects = suspects_of(p, role);
   REQUIRE(suspects.size() == 2);
   CHECK(suspects[0].suspect == p.f_line);
@@ -165,8 +166,65 @@ TEST_CASE("two slow functions share the explanation") {
   CHECK(suspects[1].suspect == p.g_line);
   CHECK(suspects[1].locations == Numbers{3});
   CHECK(suspects[0].explains_ns + suspects[1].explains_ns <= 2000);
-  CHECK(suspects[0].explains_ns == Approx(2000.0 * 400 / 600).margin(100));
-  CHECK(suspects[1].explains_ns == Approx(2000.0 * 200 / 600).margin(100));
+  CHECK(suspects[0].explains_ns == 1500);
+  CHECK(suspects[1].explains_ns == 500);
+}
+
+TEST_CASE("one very late thread counts for more than many slightly late ones") {
+  // Of 64 threads, 16 work 270 more in f, and one 560 more in g: without g, the last one comes 290 earlier;
+  // without f, none does.
+  constexpr std::size_t kThreads = 64, kVeryLate = 18;
+  Program p;
+  RoleFixture role(p.tree.contexts(), kThreads);
+  std::vector<std::uint64_t> f(kThreads, 0), g(kThreads, 0), wait(kThreads, 560);
+  for (std::size_t t = 0; t < kThreads; t += 4) f[t] = 270, wait[t] = 290;
+  g[kVeryLate] = 560, wait[kVeryLate] = 0;
+  role.spend_each(p.main, std::vector<std::uint64_t>(kThreads, 200));
+  role.spend_each(p.f_line, f);
+  role.spend_each(p.g_line, g);
+  role.spend_each(p.wait, wait, true);
+  const std::vector<Suspect> suspects = suspects_of(p, role);
+  REQUIRE(suspects.size() == 2);
+  CHECK(suspects[0].suspect == p.g_line);
+  CHECK(suspects[0].locations == Numbers{kVeryLate});
+  CHECK(suspects[0].save_balanced_ns == Approx(300).margin(5));  // and a 17th of the stretch of both
+  CHECK(suspects[1].suspect == p.f_line);
+  CHECK(suspects[1].locations.size() == 16);
+  CHECK(suspects[1].save_balanced_ns == Approx(180).margin(5));
+  for (const Suspect& s : suspects) CHECK(s.confidence == database::Confidence::sure);
+}
+
+TEST_CASE("threads that are late alike are culprits together or not at all, whatever their jitter") {
+  // One thread works 400 more, 15 others about a given part of that, some a little less and some more.
+  const auto part = GENERATE(range<std::uint64_t>(40, 400, 10));
+  constexpr std::size_t kThreads = 64, kAlike = 15;
+  Program p;
+  RoleFixture role(p.tree.contexts(), kThreads);
+  std::vector<std::uint64_t> work(kThreads, 100), wait(kThreads, 400);
+  work[0] += 400, wait[0] = 0;
+  for (std::size_t t = 1; t <= kAlike; ++t) work[t] += part + t % 5, wait[t] -= std::min(wait[t], part);
+  role.spend_each(p.f_line, work);
+  role.spend_each(p.wait, wait, true);
+  const std::vector<Suspect> suspects = suspects_of(p, role);
+  REQUIRE(suspects.size() == 1);
+  CAPTURE(part, suspects[0].locations.size());
+  CHECK((suspects[0].locations.size() == 1 || suspects[0].locations.size() == 1 + kAlike));
+}
+
+TEST_CASE("a suspect explains no more than would go if all threads worked alike in it") {
+  // Thread 0 is late by f and g, thread 1 by f.
+  Program p;
+  RoleFixture role(p.tree.contexts(), 8);
+  role.spend(p.main, {100, 100, 100, 100, 100, 100, 100, 100});
+  role.spend(p.f_line, {800, 800, 0, 0, 0, 0, 0, 0});
+  role.spend(p.g_line, {800, 0, 0, 0, 0, 0, 0, 0});
+  role.spend(p.wait, {0, 800, 1600, 1600, 1600, 1600, 1600, 1600}, true);
+  const std::vector<Suspect> suspects = suspects_of(p, role);
+  REQUIRE(suspects.size() == 2);
+  for (const Suspect& s : suspects) {
+    const std::uint64_t mean = s.suspect == p.f_line ? 200 : 100;
+    CHECK(s.explains_ns <= 8 * (800 - mean));
+  }
 }
 
 TEST_CASE("the walk stops where no child holds most of the excess") {
