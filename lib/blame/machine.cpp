@@ -7,6 +7,8 @@
 // explains a fifth of the idleness, or took a tenth of the work's time.
 #include "blame/machine.hpp"
 
+#include "blame/processor_sets.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -41,25 +43,8 @@ std::uint64_t whole(double value) {
   return value <= 0 ? 0 : static_cast<std::uint64_t>(std::llround(value));
 }
 
-/// Processors as a sorted list; where the mask is not known, all of the host.
+/// Ascending.
 using Processors = std::vector<std::uint16_t>;
-
-Processors processors_of(const ScheduledThread& thread) {
-  Processors list;
-  thread.processors.each([&](std::uint16_t processor) { list.push_back(processor); });
-  for (std::uint32_t p = 0; thread.processors.empty() && p < std::min(thread.online, 0xffffU); ++p)
-    list.push_back(static_cast<std::uint16_t>(p));
-  return list;
-}
-
-/// Adds to `own` what overlaps with it; whether it does.
-bool join(Processors& own, const Processors& other) {
-  Processors both;
-  std::ranges::set_union(own, other, std::back_inserter(both));
-  if (both.size() == own.size() + other.size()) return false;
-  own = std::move(both);
-  return true;
-}
 
 /// Work of a role that CPU time and instructions show.
 struct RoleTimes {
@@ -209,13 +194,12 @@ class Finder {
   /// between processors of sets apart no thread can move.
   [[nodiscard]] std::vector<Place> places_of(const std::vector<std::size_t>& members) const {
     std::set<Processors> distinct;
-    for (const std::size_t t : members) distinct.insert(processors_of(threads_[t].facts));
-    std::vector<Processors> joined;
-    for (Processors own : distinct) {
-      std::erase_if(joined, [&own](const Processors& other) { return join(own, other); });
-      joined.push_back(std::move(own));
+    std::vector<const ScheduledThread*> all;
+    for (const std::size_t t : members) {
+      distinct.insert(processors_of(threads_[t].facts));
+      all.push_back(&threads_[t].facts);
     }
-    distinct.insert(joined.begin(), joined.end());
+    for (SharedProcessors& shared : shared_processors(all)) distinct.insert(std::move(shared.processors));
     std::vector<Place> places;
     places.reserve(distinct.size());
     for (const Processors& processors : distinct) places.push_back({.processors = processors});

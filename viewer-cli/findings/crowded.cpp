@@ -1,8 +1,9 @@
 // Processors that more of the run's threads want than there are (docs/diagnosis.md): threads that spin in a
-// barrier take them from those that the barrier waits for. A set of processors is what threads of a host may
-// run on, sets that overlap as one; each thread wants one while it runs, and while it is ready to run.
+// barrier take them from those that the barrier waits for. Each thread wants one of its set of processors
+// (blame/processor_sets.hpp) while it runs, and while it is ready to run.
 #include "findings/crowded.hpp"
 
+#include "blame/processor_sets.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -10,7 +11,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
+#include <string_view>
+#include <utility>
 
 namespace culprit::viewer {
 namespace {
@@ -18,26 +20,27 @@ namespace {
 /// Threads per processor: fewer hinder each other little.
 constexpr double kCrowded = 1.2;
 
+/// A set of processors of a host.
 struct Place {
-  std::set<std::uint16_t> processors;
+  std::string_view host;
+  std::vector<std::uint16_t> processors;
   std::vector<const database::ScheduledThread*> threads;
-
-  /// Whether they have processors in common; then this has what the other had.
-  bool take(Place& other) {
-    if (std::ranges::none_of(other.processors, [&](std::uint16_t p) { return processors.contains(p); }))
-      return false;
-    processors.merge(other.processors);
-    threads.insert(threads.end(), other.threads.begin(), other.threads.end());
-    return true;
-  }
 };
 
-Place place_of(const database::ScheduledThread& thread) {
-  Place place{.processors = {}, .threads = {&thread}};
-  thread.processors.each([&](std::uint16_t processor) { place.processors.insert(processor); });
-  for (std::uint32_t p = 0; thread.processors.empty() && p < std::min(thread.online, 0xffffU); ++p)
-    place.processors.insert(static_cast<std::uint16_t>(p));
-  return place;
+/// Of all hosts, in the order of their names.
+std::vector<Place> find_places(const database::Contents& experiment) {
+  std::map<std::string_view, std::vector<const database::ScheduledThread*>> hosts;
+  for (const database::ScheduledThread& thread : experiment.machine().threads)
+    hosts[experiment.locations[thread.location].host].push_back(&thread);
+  std::vector<Place> places;
+  for (const auto& [host, threads] : hosts) {
+    for (blame::SharedProcessors& shared : blame::shared_processors(threads)) {
+      Place& place =
+          places.emplace_back(Place{.host = host, .processors = std::move(shared.processors), .threads = {}});
+      for (const std::size_t t : shared.threads) place.threads.push_back(threads[t]);
+    }
+  }
+  return places;
 }
 
 Crowd crowd_of(const Place& place) {
@@ -60,48 +63,66 @@ Crowd crowd_of(const Place& place) {
   return crowd;
 }
 
-/// Of each host, the sets of processors that have none in common.
-using Hosts = std::map<std::string_view, std::vector<Place>>;
-
-Hosts find_places(const database::Contents& experiment) {
-  Hosts hosts;
-  for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    Place own = place_of(thread);
-    std::vector<Place>& places = hosts[std::string_view(experiment.locations[thread.location].host)];
-    std::erase_if(places, [&own](Place& other) { return own.take(other); });
-    places.push_back(std::move(own));
+/// Time of the place's processors in which none of the run's threads worked, in seconds.
+double free_s(const Place& place) {
+  double longest_s = 0, worked_s = 0;
+  for (const database::ScheduledThread* const thread : place.threads) {
+    longest_s = std::max(longest_s, seconds_of(thread->sampled_ns));
+    worked_s += seconds_of(thread->work_cpu_ns);
   }
-  return hosts;
+  return std::max(0.0, longest_s * static_cast<double>(place.processors.size()) - worked_s);
 }
+
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
+/// By location: which of the places its threads, or of what the kernel did not say, those of its process, may
+/// run in; kNowhere where no processor is known.
+std::vector<std::size_t> places_by_location(const database::Contents& experiment,
+                                            const std::vector<Place>& places) {
+  std::vector<std::size_t> by_location(experiment.locations.size(), kNowhere);
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    if (places[p].processors.empty()) continue;
+    for (const database::ScheduledThread* const thread : places[p].threads) by_location[thread->location] = p;
+  }
+  std::size_t of_process = kNowhere;
+  for (std::uint32_t location = 0; location < by_location.size(); ++location) {
+    if (experiment.locations[location].thread == 0) of_process = by_location[location];
+    if (by_location[location] == kNowhere) by_location[location] = of_process;
+  }
+  return by_location;
+}
+
+/// Ranks that share processors of one host.
+struct SharingRanks {
+  std::vector<std::uint32_t> locations;
+  std::size_t processors = 0;
+
+  [[nodiscard]] double per_processor() const {
+    return static_cast<double>(locations.size()) / static_cast<double>(processors);
+  }
+};
 
 }  // namespace
 
-double free_processors_s(const database::Contents& experiment) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  if (experiment.machine().threads.empty()) return kUnknown;
-  double free_s = 0;
-  for (const auto& [host, places] : find_places(experiment)) {
-    for (const Place& place : places) {
-      if (place.processors.empty()) return kUnknown;
-      double longest_s = 0, worked_s = 0;
-      for (const database::ScheduledThread* const thread : place.threads) {
-        longest_s = std::max(longest_s, seconds_of(thread->sampled_ns));
-        worked_s += seconds_of(thread->work_cpu_ns);
-      }
-      free_s += std::max(0.0, longest_s * static_cast<double>(place.processors.size()) - worked_s);
-    }
+double waited_while_free_s(const database::Contents& experiment, std::span<const std::uint64_t> waited_ns) {
+  const std::vector<Place> places = find_places(experiment);
+  const std::vector<std::size_t> by_location = places_by_location(experiment, places);
+  std::vector<double> waited_s(places.size());
+  double sum_s = 0;
+  for (std::size_t location = 0; location < waited_ns.size(); ++location) {
+    const std::size_t place = by_location[location];
+    (place == kNowhere ? sum_s : waited_s[place]) += seconds_of(waited_ns[location]);
   }
-  return free_s;
+  for (std::size_t p = 0; p < places.size(); ++p) sum_s += std::min(waited_s[p], free_s(places[p]));
+  return sum_s;
 }
 
 std::vector<Crowd> find_crowds(const database::Contents& experiment) {
   std::vector<Crowd> crowds;
-  for (const auto& [host, places] : find_places(experiment)) {
-    for (const Place& place : places) {
-      Crowd crowd = crowd_of(place);
-      if (crowd.processors > 0 && crowd.wanted >= kCrowded * static_cast<double>(crowd.processors))
-        crowds.push_back(std::move(crowd));
-    }
+  for (const Place& place : find_places(experiment)) {
+    Crowd crowd = crowd_of(place);
+    if (crowd.processors > 0 && crowd.wanted >= kCrowded * static_cast<double>(crowd.processors))
+      crowds.push_back(std::move(crowd));
   }
   std::ranges::stable_sort(crowds, std::ranges::greater(), &Crowd::lacked_s);
   return crowds;
@@ -111,6 +132,29 @@ std::string crowd_phrase(const database::Contents& experiment, const Crowd& crow
   return threads_phrase(experiment, crowd.locations) + " share " +
          keep(counted(crowd.processors, "processor")) + ", and " +
          keep(grouped(crowd.wanted, 1) + " threads") + " want one at a time";
+}
+
+std::string crowded_hosts_phrase(const database::Contents& experiment) {
+  std::map<std::string_view, SharingRanks> hosts;
+  for (const Place& place : find_places(experiment)) {
+    std::vector<std::uint32_t> ranks;
+    for (const database::ScheduledThread* const thread : place.threads) {
+      const database::LocationEntry self = experiment.locations[thread->location];
+      if (self.rank >= 0 && self.thread == 0) ranks.push_back(thread->location);
+    }
+    if (place.processors.empty() || ranks.size() <= place.processors.size()) continue;
+    SharingRanks& sharing = hosts[place.host];
+    sharing.locations.insert(sharing.locations.end(), ranks.begin(), ranks.end());
+    sharing.processors += place.processors.size();
+  }
+  if (hosts.empty()) return {};
+  const auto& [name, most] =
+      *std::ranges::max_element(hosts, {}, [](const auto& host) { return host.second.per_processor(); });
+  const std::string share = threads_phrase(experiment, most.locations) + " share " +
+                            keep(counted(most.processors, "processor")) + " on host " + std::string(name);
+  return hosts.size() == 1
+             ? share
+             : keep(counted(hosts.size(), "host")) + " have more ranks than processors (" + share + ')';
 }
 
 }  // namespace culprit::viewer

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,19 @@ struct Crowd {
   bool bound = false;   ///< the host has more processors
 };
 
-/// Crowds of all hosts, the one first whose threads lacked most. Cost: linear in threads times sets of
-/// processors.
+/// Crowds of all hosts, the one first whose threads lacked most. Cost: about linear in threads.
 std::vector<Crowd> find_crowds(const database::Contents& experiment);
 
-/// Processor time that was there for the run's threads, and that none of them worked in, in seconds: infinite
-/// where the processors are not known. Other programs may have had it. Cost: as above.
-double free_processors_s(const database::Contents& experiment);
+/// Of what threads waited (by location), in seconds, as much as processors were free for: of each set of
+/// processors that threads share no more than the time in which none of them worked there, of threads whose
+/// processors are not known all. Other programs may have had that time. Cost: as above.
+double waited_while_free_s(const database::Contents& experiment, std::span<const std::uint64_t> waited_ns);
 
 /// `threads 0, 1 of rank 0 share 1 processor, and 1.4 threads want one at a time`
 std::string crowd_phrase(const database::Contents& experiment, const Crowd& crowd);
+
+/// `ranks 0-63 share 2 processors on host n1`: main threads that are more than the processors which they may
+/// run on; of several such hosts the number and the most crowded. Empty where there are none.
+std::string crowded_hosts_phrase(const database::Contents& experiment);
 
 }  // namespace culprit::viewer

@@ -4,10 +4,8 @@
 
 #include "blame/blame.hpp"
 #include "findings/serving_threads.hpp"
-#include "measurement/kinds.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
-#include "text/shorten.hpp"
 #include "views/column.hpp"
 #include "views/difference.hpp"
 #include "views/flat.hpp"
@@ -33,79 +31,6 @@ constexpr double kWorthDividing = 0.01;  // of the run: a procedure's work, amon
 
 double seconds(metrics::Uint128 ns) {
   return static_cast<double>(ns) / kNsPerSecond;
-}
-
-std::vector<IdleIn> sorted(const std::map<std::string, IdleIn>& by_name) {
-  std::vector<IdleIn> result;
-  result.reserve(by_name.size());
-  for (const auto& [name, idle] : by_name) result.push_back(idle);
-  std::stable_sort(result.begin(), result.end(),
-                   [](const IdleIn& a, const IdleIn& b) { return a.seconds > b.seconds; });
-  return result;
-}
-
-/// What a thread waits in, as its user knows it. Of code without a name (the insides of a stripped library)
-/// the innermost function around it that has one, in the same module; else the module.
-std::string waiting_in(const database::Contents& experiment, ContextId context) {
-  const views::Frame innermost = views::frame_of(experiment, experiment.contexts[context]);
-  const auto has_name = [](const views::Frame& frame) {
-    if (frame.kind == ContextKind::statement) return !frame.file.empty();
-    return frame.kind != ContextKind::loop && !views::is_named_for_module(frame);
-  };
-  if (innermost.module.empty() || has_name(innermost)) {
-    const std::string name = name_in_prose(label(innermost));
-    return name == "syscall" ? "futexes (syscall)" : name;  // all that is known to wait there
-  }
-  for (ContextId at = context; at != 0; at = experiment.contexts[at].parent) {
-    const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
-    if (frame.module != innermost.module) break;
-    if (views::is_procedure(frame.kind) && has_name(frame)) return name_in_prose(label(frame));
-  }
-  return std::string(views::base_name(innermost.module));
-}
-
-/// Idleness of each role, and where; fills what `diagnosis` says of the whole run. What lies in `left_out`
-/// does not count.
-void add_idleness(const views::Figures& figures, std::uint32_t time, std::optional<std::uint32_t> idleness,
-                  std::span<const ContextId> left_out, Diagnosis& diagnosis) {
-  const database::Contents& experiment = figures.experiment();
-  std::map<std::string, IdleIn> everywhere;
-  const auto add = [](std::map<std::string, IdleIn>& to, const IdleIn& some) {
-    const auto [known, fresh] = to.try_emplace(some.name, some);
-    if (!fresh) known->second.seconds += some.seconds;
-  };
-  const auto counts = [&](ContextId context) { return !views::is_within(experiment, left_out, context); };
-  for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
-    RoleIdleness part;
-    part.role = role;
-    part.threads = experiment.roles[role].threads;
-    part.total_s = seconds(figures.context(role, time, 0, true).sum);
-    part.idle_s = idleness ? seconds(figures.context(role, *idleness, 0, true).sum) : 0;
-    for (const ContextId context : left_out) {
-      part.total_s -= seconds(figures.context(role, time, context, true).sum);
-      if (idleness) part.idle_s -= seconds(figures.context(role, *idleness, context, true).sum);
-    }
-    part.total_s = std::max(part.total_s, 0.0);
-    part.idle_s = std::max(part.idle_s, 0.0);
-    std::map<std::string, IdleIn> here;
-    for (ContextId context = 0; part.idle_s > 0 && context < experiment.contexts.size(); ++context) {
-      if ((experiment.contexts[context].flags & database::kFrontier) == 0) continue;
-      const double idle = seconds(figures.context(role, *idleness, context, true).sum);
-      if (idle <= 0 || !counts(context)) continue;
-      const std::string name = waiting_in(experiment, context);
-      const auto kind = static_cast<measurement::WaitKind>(experiment.contexts[context].wait_kind);
-      add(here, {name, idle, kind == measurement::WaitKind::mpi || name.starts_with("MPI_")});
-    }
-    part.where = sorted(here);
-    part.serves = only_serves(figures, role);
-    if (!part.serves) {
-      for (const auto& [name, idle] : here) add(everywhere, idle);
-      diagnosis.total_s += part.total_s;
-      diagnosis.idle_s += part.idle_s;
-    }
-    diagnosis.roles.push_back(std::move(part));
-  }
-  diagnosis.where = sorted(everywhere);
 }
 
 /// Time of the thread that ran longest, without what lies in `left_out`: a main thread may end before others.
@@ -587,7 +512,12 @@ Diagnosis diagnose(const views::Figures& figures, bool without_startup) {
   std::vector<ContextId> left_out;
   if (without_startup) left_out = views::mpi_start_up(experiment);
   diagnosis.without_startup = without_startup;
-  add_idleness(figures, *time, idleness, left_out, diagnosis);
+  Idleness idle = find_idleness(figures, *time, idleness, left_out);
+  diagnosis.total_s = idle.total_s;
+  diagnosis.idle_s = idle.idle_s;
+  diagnosis.roles = std::move(idle.roles);
+  diagnosis.where = std::move(idle.where);
+  diagnosis.thread_waits = std::move(idle.thread_waits);
   diagnosis.elapsed_s = elapsed(figures, *time, left_out);
   add_work(figures, *time, left_out, diagnosis);
   diagnosis.blamed = find_blamed(figures, without_startup);

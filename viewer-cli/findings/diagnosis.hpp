@@ -1,6 +1,7 @@
 #pragma once
 
 #include "database/database.hpp"
+#include "findings/idleness.hpp"
 #include "views/figures.hpp"
 
 #include <algorithm>
@@ -12,22 +13,6 @@
 namespace culprit::viewer {
 
 inline constexpr double kWorthReporting = 0.01;  ///< of the run: idleness below is no finding
-
-/// Idleness in calls of one name.
-struct IdleIn {
-  std::string name;
-  double seconds = 0;
-  bool in_mpi = false;  ///< for other ranks: a call of MPI, or what a user's rule says to be like one
-};
-
-/// Idleness of the threads of one role.
-struct RoleIdleness {
-  std::uint32_t role = 0;
-  std::uint64_t threads = 0;
-  double total_s = 0, idle_s = 0;
-  bool serves = false;        ///< only_serves(): no part of what is said of the run
-  std::vector<IdleIn> where;  ///< most first
-};
 
 /// Locations of a role whose threads lived long enough to be compared with each other (docs/algorithms.md
 /// 5.4). Reads per-thread values.
@@ -108,9 +93,10 @@ struct Diagnosis {
   double elapsed_s = 0;  ///< time of the thread that ran longest
   bool without_startup = false;  ///< what MPI_Init and MPI_Finalize took is no part of any of it
   std::vector<RoleIdleness> roles;
-  std::vector<IdleIn> where;   ///< over all roles, most first
-  std::vector<Blamed> blamed;  ///< most idleness first
-  std::vector<Work> work;      ///< the largest first, at most kWorkListed
+  std::vector<IdleIn> where;                      ///< over all roles, most first
+  std::vector<database::ContextId> thread_waits;  ///< Idleness::thread_waits
+  std::vector<Blamed> blamed;                     ///< most idleness first
+  std::vector<Work> work;                         ///< the largest first, at most kWorkListed
 
   [[nodiscard]] double idle_share() const { return total_s > 0 ? idle_s / total_s : 0; }
   [[nodiscard]] double work_share(const Work& part) const {

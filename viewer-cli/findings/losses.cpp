@@ -46,7 +46,7 @@ class Measurement {
       add_suspects();
       add_varying_work();
       divide_the_rest();
-      losses_.threads_lost_s = std::min(losses_.threads_s, free_processors_s(experiment_));
+      add_lost_waits();
       add_sleep();
     }
     return {.losses = losses_, .lasting = lasting_, .serial = serial_, .io = io_};
@@ -97,6 +97,16 @@ class Measurement {
     left_s_ = waited_s_ + waited_for_files_s_;
     losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_) -
                                          sum_of(views::mpi_file_calls(experiment_), communication_));
+  }
+
+  /// Waits of threads that only serve are no loss.
+  void add_lost_waits() {
+    if (!idleness_ || diagnosis_.thread_waits.empty()) return;
+    std::vector<std::uint64_t> waited_ns = figures_.per_thread(diagnosis_.thread_waits, *idleness_, true);
+    for (std::uint32_t location = 0; location < waited_ns.size(); ++location) {
+      if (diagnosis_.roles.at(experiment_.locations[location].role).serves) waited_ns[location] = 0;
+    }
+    losses_.threads_lost_s = std::min(losses_.threads_s, waited_while_free_s(experiment_, waited_ns));
   }
 
   /// What counts of a role's waiting in MPI: of threads that communicate while main threads work, no larger

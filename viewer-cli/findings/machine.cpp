@@ -2,6 +2,7 @@
 #include "findings/machine.hpp"
 
 #include "blame/machine.hpp"
+#include "blame/processor_sets.hpp"
 #include "findings/crowded.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
@@ -53,25 +54,18 @@ std::string who(const database::Contents& experiment, const MachineSuspect& susp
   return (place.ranks.size() == 1 ? of : "ranks ") + views::format_rank_list(place.ranks);
 }
 
-/// Sets of processors that threads of the suspect may run on, those that overlap as one: between sets no
-/// thread can move. One where they are not known, or not as many as the suspect has. All threads must be on
-/// one host.
+/// How many sets of processors the suspect's threads may run on. One where they are not known, or not as
+/// many as the suspect has. All threads must be on one host.
 std::size_t sets_of_processors(const database::Contents& experiment, const MachineSuspect& suspect) {
-  std::vector<std::set<std::uint16_t>> sets;
+  std::vector<const database::ScheduledThread*> threads;
   for (const database::ScheduledThread& thread : experiment.machine().threads) {
     if (!std::ranges::binary_search(suspect.locations, thread.location)) continue;
     if (thread.processors.empty()) return 1;
-    std::set<std::uint16_t> own;
-    thread.processors.each([&](std::uint16_t processor) { own.insert(processor); });
-    std::erase_if(sets, [&own](const std::set<std::uint16_t>& other) {
-      const bool apart = std::ranges::none_of(other, [&](std::uint16_t p) { return own.contains(p); });
-      if (!apart) own.insert(other.begin(), other.end());
-      return !apart;
-    });
-    sets.push_back(std::move(own));
+    threads.push_back(&thread);
   }
+  const std::vector<blame::SharedProcessors> sets = blame::shared_processors(threads);
   const bool known =
-      std::ranges::all_of(sets, [&](const auto& set) { return set.size() == suspect.processors; });
+      std::ranges::all_of(sets, [&](const auto& set) { return set.processors.size() == suspect.processors; });
   return known ? sets.size() : 1;
 }
 

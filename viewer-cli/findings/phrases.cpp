@@ -10,8 +10,6 @@
 #include "views/rank_list.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <vector>
 
 namespace culprit::viewer {
@@ -231,38 +229,6 @@ std::string more_work_phrase(const SuspectFacts& facts) {
   if (*more_work >= kAlmostOnly) return "works almost only on";
   if (*more_work >= kTwice) return grouped(*more_work + 1, 1) + " times the others' work on";
   return round_percent(*more_work) + " more work on";
-}
-
-std::string crowded_hosts_phrase(const database::Contents& experiment) {
-  struct Host {
-    std::vector<std::int32_t> ranks;
-    std::set<std::uint16_t> processors;  // that they may run on; empty: not known
-    std::size_t online = 0;
-    [[nodiscard]] std::size_t has() const { return processors.empty() ? online : processors.size(); }
-  };
-  std::map<std::string, Host> hosts;
-  for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    const database::LocationEntry self = experiment.locations[thread.location];
-    if (self.rank < 0 || self.thread != 0) continue;
-    Host& host = hosts[std::string(self.host)];
-    host.ranks.push_back(self.rank);
-    host.online = thread.online;
-    thread.processors.each([&](std::uint16_t processor) { host.processors.insert(processor); });
-  }
-  std::erase_if(hosts, [](const auto& host) {
-    return host.second.has() == 0 || host.second.ranks.size() <= host.second.has();
-  });
-  if (hosts.empty()) return {};
-  const auto crowd = [](const auto& host) {
-    return static_cast<double>(host.second.ranks.size()) / static_cast<double>(host.second.has());
-  };
-  auto& [name, most] = *std::ranges::max_element(hosts, {}, crowd);
-  std::ranges::sort(most.ranks);
-  const std::string share =
-      ranks_phrase(most.ranks) + " share " + keep(counted(most.has(), "processor")) + " on host " + name;
-  return hosts.size() == 1
-             ? share
-             : keep(counted(hosts.size(), "host")) + " have more ranks than processors (" + share + ')';
 }
 
 bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations) {

@@ -46,10 +46,6 @@ std::string more_work_phrase(const SuspectFacts& facts);
 /// Whether all of these are main threads of ranks, so that a rank's number names one.
 bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
-/// `ranks 0-63 share 2 processors on host n1`: main threads that are more than the processors of their host
-/// which they may run on; of several such hosts the number and the most crowded. Empty where there are none.
-std::string crowded_hosts_phrase(const database::Contents& experiment);
-
 /// `rank 3`, `ranks 3, 7`, `ranks 0-62:2`, and where that takes many parts `1 365 ranks (0, 3, 4-9, ...)`; of
 /// other threads of ranks `12 threads of ranks 0-3`; threads and processes without a rank by name, at most a
 /// few of them.

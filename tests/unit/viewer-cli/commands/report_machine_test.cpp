@@ -1,4 +1,5 @@
 // What the report says where processors lack.
+#include "findings/crowded.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
