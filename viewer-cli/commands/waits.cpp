@@ -261,9 +261,6 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   const ListedWaits listed = listed_waits(experiment, options.serving);
   const std::string report = waiting_of_report_phrase(options.waiting, listed, options.unicode);
   if (!report.empty()) list.introduction += ' ' + report;
-  if (listed.serving_s > 0)
-    list.introduction += " Threads that only wait to be needed wait another " +
-                         keep(duration(listed.serving_s, options.unicode)) + ", listed last.";
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   CriticalSections sections;
@@ -282,7 +279,9 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   }
   auto rows = groups.take();
   std::stable_partition(rows.begin(), rows.end(), [](const auto& each) { return !each.first.serves; });
+  bool lists_serving = false;
   add_rows(list, rows, options, [&](const WaitKey& key, const RowGroup& group) {
+    lists_serving = lists_serving || key.serves;
     ListRow row{.ns = group.ns,
                 .counted_ns = key.serves || metrics::is_completion(key.pattern) ? 0 : group.ns,
                 .name = name_of_row(key),
@@ -292,6 +291,10 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     sections.add_to(key, group, row.paths);
     return row;
   });
+  if (listed.serving_s > 0)
+    list.introduction += " Threads that only wait to be needed wait another " +
+                         keep(duration(listed.serving_s, options.unicode)) +
+                         (lists_serving ? ", listed last." : ".");
   return list;
 }
 

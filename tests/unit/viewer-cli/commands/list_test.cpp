@@ -114,6 +114,9 @@ TEST_CASE("waits, blame: what threads wait that only serve others is in no sum, 
             "needed wait another 10.0 s, listed last.") != std::string::npos);
   CHECK(waits.find("4.00 s   100 %  condition-wait") < waits.find("10.00 s"));
   CHECK(waits.find("waiting to be needed, not in the total") != std::string::npos);
+  const List shortened = waits_list(sample.experiment(), {.most = 1, .serving = {false, true}});
+  REQUIRE(shortened.rows.size() == 1);
+  CHECK(wrap(shortened.introduction, 1000).ends_with("needed wait another 10.0 s."));
   const std::string blame = flowing(run(sample, {"blame"}));
   INFO(blame);
   CHECK(blame.find("4.00 s   100 %") < blame.find("waited to be needed (in no share): rank 0 thread 1"));
