@@ -206,9 +206,9 @@ ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
   const auto amount = [&](double steps) {
     return keep(grouped(steps * scale, decimals) + (milliseconds ? " ms" : " s"));
   };
-  const double perhaps = std::round(parts.perhaps_no_processor_s / step);
   for (ShownPart& each : shown.parts) {
     each.amount = amount(each.steps);
+    const double perhaps = std::min(std::round(parts.perhaps_no_processor_s / step), each.steps);
     if (each.part == &IdlenessParts::undivided_s && perhaps > 0 &&
         parts.perhaps_no_processor_s >= kWorthReporting * sum)
       each.what += " (up to " + amount(perhaps) + " of it without a processor)";

@@ -222,6 +222,11 @@ TEST_CASE("the parts of waiting add up to what is shown of the whole") {
   CHECK(text.find("2.42") != std::string::npos);
   CHECK(text.find("for late ranks") < text.find("for transfers"));
   CHECK(text.find("for transfers") < text.find("without a processor"));
+  // Rounding takes a second of the largest part.
+  const std::string perhaps =
+      plain({.late_s = 0.5, .threads_s = 0.5, .undivided_s = 100, .perhaps_no_processor_s = 100});
+  CHECK(perhaps.starts_with("99 s of a kind"));
+  CHECK(perhaps.find("(up to 99 s of it without a processor)") != std::string::npos);
   rc::check("whatever they are", [] {
     const auto part = [] { return *rc::gen::inRange(0, 100'000) / 1000.0; };
     const IdlenessParts parts{.late_s = part(), .transfer_s = part(), .library_s = part()};
