@@ -1,6 +1,5 @@
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
-#include "findings/idleness_parts.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
@@ -104,8 +103,7 @@ Table varying_gaps_table(const database::Contents& experiment) {
   return table;
 }
 
-Json idleness_json(const views::Figures& figures, const Diagnosis& diagnosis, const Losses& losses) {
-  const IdlenessParts parts = divide_idleness(figures, diagnosis, losses);
+Json idleness_json(const IdlenessParts& parts) {
   return {{"late_s", parts.late_s},
           {"elsewhere_s", parts.elsewhere_s},
           {"transfer_s", parts.transfer_s},
@@ -194,7 +192,7 @@ Json report_json(const views::Figures& figures, const std::string& database, boo
                      {"where", where_json(experiment, role.where, role.idle_s)}});
   }
   return {{"verdict", verdict_json(verdict)},
-          {"idleness", idleness_json(figures, diagnosis, verdict.losses)},
+          {"idleness", idleness_json(verdict.waiting)},
           {"idle_share", diagnosis.idle_share()},
           {"idle_s", diagnosis.idle_s},
           {"total_s", diagnosis.total_s},

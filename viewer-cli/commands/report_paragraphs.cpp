@@ -160,9 +160,7 @@ class Report {
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthReporting) {
       text += ' ' + little_idleness_phrase(experiment_);
-    } else if (const std::string parts =
-                   idleness_parts_phrase(divide_idleness(figures_, diagnosis_, verdict_.losses));
-               !parts.empty()) {
+    } else if (const std::string parts = idleness_parts_phrase(verdict_.waiting); !parts.empty()) {
       text += " It is " + parts + '.';
     }
     out_.say(text + start_up_phrase(verdict_, diagnosis_.without_startup));

@@ -1,7 +1,7 @@
 // What each kind of loss takes of all threads' time (docs/diagnosis.md): start-up, input and output, and idle
 // threads as measured; waiting in MPI is divided among what suspects explain, what time lines or varying gaps
 // show, and the rest, to which the work of the MPI library is added. Cost: linear in contexts, and per-thread
-// values of the first few suspects.
+// values of waits for threads and of the first few suspects.
 #include "findings/losses.hpp"
 
 #include "blame/machine.hpp"

@@ -5,7 +5,6 @@
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/crowded.hpp"
-#include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
@@ -92,8 +91,8 @@ class VerdictWords {
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
-        return "Idle threads: threads wait for others of their process " + share(losses_.threads_s) +
-               " of the time." + details_;
+        return "Idle threads: threads wait for others of their process " + share(losses_.threads_lost_s) +
+               " of the time" + without_free_processor() + '.' + details_;
       case VerdictKind::too_short:
         break;
     }
@@ -142,6 +141,13 @@ class VerdictWords {
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
            (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
            share(waiting_s) + " waiting" + harmless_waiting(waiting_s);
+  }
+
+  /// Beside the waiting of threads that is lost.
+  [[nodiscard]] std::string without_free_processor() const {
+    const double rest_s = losses_.threads_s - losses_.threads_lost_s;
+    if (rest_s < kNotableWaiting * losses_.total_s) return {};
+    return ", and another " + share(rest_s) + " while no processor is free for them";
   }
 
   [[nodiscard]] std::string harmless_waiting(double waiting_s) const {
@@ -398,7 +404,8 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
           .confidence = lost_paths_text(figures.experiment()).empty()
                             ? confidence(kind, measured, all_ranks_traced(figures.experiment()))
                             : Confidence::hint,
-          .losses = measured.losses};
+          .losses = measured.losses,
+          .waiting = parts};
 }
 
 std::string start_up_phrase(const Verdict& verdict, bool without_startup) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "findings/diagnosis.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/losses.hpp"
 #include "views/figures.hpp"
 
@@ -36,6 +37,7 @@ struct Verdict {
   std::string text;  ///< a sentence or two
   database::Confidence confidence = database::Confidence::sure;
   Losses losses;
+  IdlenessParts waiting;
 };
 /// `figures` must be over all threads, and `diagnosis` theirs. Names are shortened to `width` columns.
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,

@@ -58,7 +58,7 @@ Page efficiency_page(const Workspace& workspace, const Findings& findings, int w
                  keep(seconds_text(workspace, result.useful_max_s)) + " at most" +
                  thread_waits_phrase(result) + ", over " + keep(counted(result.ranks, "rank")) +
                  ". The product of the parts is the whole." + partial_figures_phrase(workspace.experiment()) +
-                 efficiency_caveats(workspace.experiment(), result, findings.waiting, unicode),
+                 efficiency_caveats(workspace.experiment(), result, findings.verdict.waiting, unicode),
              width, 0, Tone::dim);
   }
   if (threads.threads == 0) return page;

@@ -1,4 +1,5 @@
 #include "findings/coverage.hpp"
+#include "findings/idleness_parts.hpp"
 #include "findings/long_segments.hpp"
 #include "findings/machine.hpp"
 #include "findings/phrases.hpp"
@@ -88,7 +89,7 @@ class StartPage {
     text += '.';
     if (diagnosis_.idle_share() < kWorthReporting) {
       text += ' ' + little_idleness_phrase(experiment_);
-    } else if (const std::string kinds = idleness_parts_phrase(findings_.waiting); !kinds.empty()) {
+    } else if (const std::string kinds = idleness_parts_phrase(findings_.verdict.waiting); !kinds.empty()) {
       text += " It is " + kinds + '.';
     }
     page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);

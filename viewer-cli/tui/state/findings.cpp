@@ -55,7 +55,6 @@ void FindingsTask::form(const views::Source& source) {
     findings_.efficiency = efficiencies.ranks;
     findings_.thread_efficiency = efficiencies.threads;
     findings_.mpi = mpi_calls(figures);
-    findings_.waiting = divide_idleness(figures, findings_.diagnosis, findings_.verdict.losses);
     findings_.messages =
         message_pattern_phrases(figures, findings_.diagnosis, findings_.verdict.kind == VerdictKind::starved,
                                 kNamesInVerdict, unicode_);
@@ -67,7 +66,7 @@ void FindingsTask::form(const views::Source& source) {
                               .counts = false,
                               .most = kMostRows,
                               .least_share = 0,
-                              .waiting = findings_.waiting,
+                              .waiting = findings_.verdict.waiting,
                               .serving = serving_roles(figures)};
     findings_.waits = lists_of(waits_list, source.experiment(), options);
     findings_.causes = lists_of(causes_list, source.experiment(), options);

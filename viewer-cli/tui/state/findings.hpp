@@ -5,7 +5,6 @@
 #include "commands/replayed_savings.hpp"
 #include "findings/causes.hpp"
 #include "findings/diagnosis.hpp"
-#include "findings/idleness_parts.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/thread_causes.hpp"
 #include "findings/verdict.hpp"
@@ -28,7 +27,6 @@ struct Findings {
   Diagnosis diagnosis;
   ReplayedSuspects replayed;  ///< what balancing suspects saves, where the time lines are at hand
   Verdict verdict;
-  IdlenessParts waiting;              ///< what it consists of
   std::vector<std::string> messages;  ///< what of communication is worth a sentence
   ThreadCauses thread_causes;
   std::vector<std::string> threads;  ///< what of these is worth a sentence, and the verdict does not say

@@ -320,6 +320,25 @@ TEST_CASE("The report distinguishes workers from main threads") {
   CHECK(text.find("of waiting happen inside worker_main at pool.c:7") != std::string::npos);
 }
 
+TEST_CASE(
+    "Idle threads are as idle in the verdict as in json, and what no processor was free for is beside it") {
+  WorkersSample workers;
+  database::Experiment& e = workers.sample.build();
+  for (std::uint32_t location = 0; location < e.locations.size(); ++location) {
+    if (e.locations[location].thread != 0) continue;
+    database::ScheduledThread main{
+        .location = location, .online = 8, .sampled_ns = 10 * kSecond, .work_cpu_ns = 7 * kSecond};
+    main.processors.add(static_cast<std::uint16_t>(location));
+    e.machine.threads.push_back(main);
+  }
+  CHECK(
+      flowing(run(workers.sample, {}))
+          .starts_with("Idle threads: threads wait for others of their process 15 % of the time, and another "
+                       "10 % while no processor is free for them."));
+  const auto json = nlohmann::json::parse(run(workers.sample, {"report", "--format", "json"}));
+  CHECK(json["verdict"]["losses"]["threads_idle_s"] == 12);  // of 80
+}
+
 TEST_CASE("Where balance is undecided the report says what would decide it") {
   SolverSample solver;
   database::Experiment& experiment = solver.sample.build();
