@@ -92,7 +92,7 @@ struct HostState {
   const ScheduledThread* facts = nullptr;
   double lost = 0, stopped = 0;  ///< without a processor; by a quota
   bool idle_known = false;
-  double idle = 0, others = 0;  ///< processors: idle; used by programs that were not measured
+  double idle = 0, others = 0;  ///< processors: idle; used by programs that were not measured, at least
   bool enough_others = true;    ///< these can have taken what was lost
 };
 
@@ -101,16 +101,16 @@ using Group = std::tuple<MachineKind, bool, std::uint32_t, std::uint64_t>;
 
 class Finder {
  public:
-  explicit Finder(std::span<const ThreadOnHost> threads) : threads_(threads), lost_(threads.size()) {
-    for (std::size_t t = 0; t < threads.size(); ++t) {
-      const ScheduledThread& facts = threads[t].facts;
+  explicit Finder(const ScheduledRun& run) : run_(run), threads_(run.threads), lost_(run.threads.size()) {
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      const ScheduledThread& facts = threads_[t].facts;
       const double lost = preempted(facts).work_ns;
       const bool affected = lost >= kAffected * real(facts.work_ns) &&
                             lost >= kAffectedLife * real(facts.sampled_ns) && lost > 0;
       if (affected) lost_[t] = lost;
-      roles_[threads[t].role].threads.push_back(t);
-      roles_[threads[t].role].idle += real(facts.idle_ns);
-      hosts_[threads[t].host].push_back(t);
+      roles_[threads_[t].role].threads.push_back(t);
+      roles_[threads_[t].role].idle += real(facts.idle_ns);
+      hosts_[threads_[t].host].push_back(t);
       time_ += real(facts.sampled_ns);
       work_ += real(facts.work_ns);
       idle_ += real(facts.idle_ns);
@@ -217,22 +217,32 @@ class Finder {
     return places;
   }
 
+  /// CPU time of the run's threads on a host, at most: what each ran after its last sample nobody counted,
+  /// and that is a period, or less.
+  [[nodiscard]] double most_cpu(const std::vector<std::size_t>& members) const {
+    const auto brief = run_.brief.find(threads_[members.front()].host);
+    const BriefThreads others = brief == run_.brief.end() ? BriefThreads{} : brief->second;
+    double sum = real(others.cpu_ns) + real(others.threads + members.size()) * real(run_.period_ns);
+    // Of a thread that ended the kernel was asked some time before.
+    for (const std::size_t t : members)
+      sum += std::max(real(threads_[t].facts.ran_ns), real(threads_[t].facts.cpu_ns));
+    return sum;
+  }
+
   /// What all processes of a host saw of it; the one that looked at it for the longest counts.
   [[nodiscard]] HostState state_of(const std::vector<std::size_t>& members) const {
     HostState host;
-    double ran = 0;
     for (const std::size_t t : members) {
       const ScheduledThread& facts = threads_[t].facts;
       host.lost += lost_[t];
       host.stopped = std::max(host.stopped, real(facts.throttled_ns));
-      ran += real(facts.ran_ns);
       if (host.facts == nullptr || facts.span_ns > host.facts->span_ns) host.facts = &facts;
     }
     const double span = std::max(real(host.facts->span_ns), 1.0);
     host.idle_known = host.facts->host_idle_ns != database::kIdleUnknown && host.facts->span_ns != 0;
     if (!host.idle_known) return host;
     host.idle = real(host.facts->host_idle_ns) / span;
-    host.others = std::max(0.0, host.facts->online - host.idle - ran / span);
+    host.others = std::max(0.0, host.facts->online - host.idle - most_cpu(members) / span);
     host.enough_others = host.others * span >= kByOthers * host.lost;
     return host;
   }
@@ -295,6 +305,7 @@ class Finder {
     return all;
   }
 
+  const ScheduledRun& run_;
   std::span<const ThreadOnHost> threads_;
   std::vector<double> lost_;  ///< per thread; 0 where it is not affected
   std::map<std::uint32_t, RoleTimes> roles_;
@@ -323,8 +334,8 @@ Preempted preempted(const ScheduledThread& thread) {
   return {.work_ns = work, .waits_ns = runnable - work};
 }
 
-std::vector<MachineSuspect> find_machine_suspects(std::span<const ThreadOnHost> threads) {
-  return Finder(threads).find();
+std::vector<MachineSuspect> find_machine_suspects(const ScheduledRun& run) {
+  return Finder(run).find();
 }
 
 }  // namespace culprit::blame

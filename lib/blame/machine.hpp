@@ -3,6 +3,7 @@
 #include "database/machine.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,18 @@ struct ThreadOnHost {
   bool is_rank = false;       ///< the main thread of a rank
 };
 
+/// Threads of a host of which the kernel was not asked, as they hardly ran; CPU time by their samples.
+struct BriefThreads {
+  std::uint64_t threads = 0, cpu_ns = 0;
+};
+
+/// What is known of a run's threads.
+struct ScheduledRun {
+  std::span<const ThreadOnHost> threads;          ///< ascending by location
+  std::map<std::uint32_t, BriefThreads> brief{};  ///< by host
+  std::uint64_t period_ns = 0;                    ///< of sampling
+};
+
 /// Time that a thread was ready to run, without a processor, in ns.
 struct Preempted {
   double work_ns = 0;   ///< outside waits
@@ -27,9 +40,8 @@ struct Preempted {
 /// lack of CPU time (docs/algorithms.md 5.6). 0 where nothing is known.
 Preempted preempted(const database::ScheduledThread& thread);
 
-/// Whether the machine is a suspect, and by which kinds; most explained first. `threads` ascend by location.
-/// Empty where facts do not suffice to say so. Cost: sorts, and linear in threads times different processor
-/// masks of a host.
-std::vector<database::MachineSuspect> find_machine_suspects(std::span<const ThreadOnHost> threads);
+/// Whether the machine is a suspect, and by which kinds; most explained first. Empty where facts do not
+/// suffice to say so. Cost: sorts, and linear in threads times different processor masks of a host.
+std::vector<database::MachineSuspect> find_machine_suspects(const ScheduledRun& run);
 
 }  // namespace culprit::blame

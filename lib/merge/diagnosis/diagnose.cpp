@@ -157,42 +157,70 @@ void find_waits(exchange::Communicator& comm, const RunFacts& run, const databas
   });
 }
 
-/// Threads with what their locations say of them; both ascend by location.
-std::vector<blame::ThreadOnHost> place(const std::vector<ScheduledThread>& threads,
-                                       const database::EachLocation& locations) {
-  std::vector<blame::ThreadOnHost> placed;
-  placed.reserve(threads.size());
+/// Threads, with what their locations say of them.
+struct Placed {
+  std::vector<blame::ThreadOnHost> threads;
+  std::map<std::uint32_t, blame::BriefThreads> brief;
+};
+
+/// All ascend by location.
+Placed place(const std::vector<ScheduledThread>& threads, const std::vector<BriefThread>& brief,
+             const database::EachLocation& locations) {
+  Placed placed;
+  placed.threads.reserve(threads.size());
   std::map<std::string, std::uint32_t> hosts;
-  std::uint32_t next = 0;
+  auto next_brief = brief.begin();
+  std::uint32_t number = 0;
   locations([&](const database::Location& location) {
-    const std::uint32_t number = next++;
-    if (placed.size() == threads.size() || threads[placed.size()].location != number) return;
-    const auto size = static_cast<std::uint32_t>(hosts.size());
-    const std::uint32_t host = hosts.try_emplace(location.host, size).first->second;
-    placed.push_back({.facts = threads[placed.size()],
-                      .role = location.role,
-                      .host = host,
-                      .process = std::uint64_t{host} << 32 | (location.pid & 0xffffffff),
-                      .is_rank = location.rank >= 0 && location.thread == 0});
+    const auto host_number = [&] {
+      return hosts.try_emplace(location.host, static_cast<std::uint32_t>(hosts.size())).first->second;
+    };
+    const std::size_t next = placed.threads.size();
+    if (next < threads.size() && threads[next].location == number) {
+      const std::uint32_t host = host_number();
+      placed.threads.push_back({.facts = threads[next],
+                                .role = location.role,
+                                .host = host,
+                                .process = std::uint64_t{host} << 32 | (location.pid & 0xffffffff),
+                                .is_rank = location.rank >= 0 && location.thread == 0});
+    } else if (next_brief != brief.end() && next_brief->location == number) {
+      blame::BriefThreads& of_host = placed.brief[host_number()];
+      ++of_host.threads;
+      of_host.cpu_ns += next_brief++->cpu_ns;
+    }
+    ++number;
   });
   return placed;
 }
 
-/// Collective: how all threads were scheduled, and whether the machine is a suspect.
-void find_machine(exchange::Communicator& comm, const std::vector<ScheduledThread>& own,
-                  const database::EachLocation& locations, database::Experiment& experiment) {
+/// Collective: what all ranks have of `own`, on rank 0, ascending by location.
+template <class Row>
+std::vector<Row> gather_by_location(exchange::Communicator& comm, const std::vector<Row>& own) {
   cct::MessageWriter message;
   message.values(own);
   const std::vector<exchange::Bytes> all = comm.gather(message.take(), 0);
+  std::vector<Row> rows;
   collectively(comm, [&] {
-    if (comm.rank() != 0) return;
-    std::vector<ScheduledThread>& threads = experiment.machine.threads;
     for (const exchange::Bytes& bytes : all) {
-      const auto some = cct::MessageReader(bytes).values<ScheduledThread>();
-      threads.insert(threads.end(), some.begin(), some.end());
+      const auto some = cct::MessageReader(bytes).values<Row>();
+      rows.insert(rows.end(), some.begin(), some.end());
     }
-    std::ranges::sort(threads, {}, &ScheduledThread::location);
-    experiment.machine.suspects = blame::find_machine_suspects(place(threads, locations));
+    std::ranges::sort(rows, {}, &Row::location);
+  });
+  return rows;
+}
+
+/// Collective: how all threads were scheduled, and whether the machine is a suspect.
+void find_machine(exchange::Communicator& comm, const RunFacts& run, const database::EachLocation& locations,
+                  database::Experiment& experiment) {
+  std::vector<ScheduledThread> threads = gather_by_location(comm, run.schedules);
+  const std::vector<BriefThread> brief = gather_by_location(comm, run.brief);
+  collectively(comm, [&] {
+    if (comm.rank() != 0 || threads.empty()) return;
+    const Placed placed = place(threads, brief, locations);
+    experiment.machine.suspects = blame::find_machine_suspects(
+        {.threads = placed.threads, .brief = placed.brief, .period_ns = experiment.run.period_ns});
+    experiment.machine.threads = std::move(threads);
   });
 }
 
@@ -252,7 +280,7 @@ void mark_lone_waits(exchange::Communicator& comm, const RunFacts& run,
 void gather_facts(exchange::Communicator& comm, const RunFacts& run, const Summaries& summaries,
                   const database::EachLocation& locations, database::Experiment& experiment) {
   find_waits(comm, run, locations, experiment);
-  find_machine(comm, run.schedules, locations, experiment);
+  find_machine(comm, run, locations, experiment);
   find_gaps(comm, run.gaps, summaries, experiment);
 }
 

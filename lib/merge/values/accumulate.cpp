@@ -392,7 +392,13 @@ void ThreadAccumulation::sum_gaps(const measurement::ThreadProfile& thread,
 /// Of the thread whose rows these are, once they hold all but what time lines show.
 void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread, std::uint32_t location) {
   const measurement::Schedule& schedule = thread.schedule;
-  if (!schedule.known()) return;
+  const auto cpu = own_.column(Columns::kCpu);
+  if (!schedule.known()) {
+    BriefThread brief{.location = location};
+    for (std::size_t i = 0; i < contexts_.size(); ++i) brief.cpu_ns += cpu[i];
+    run_.brief.push_back(brief);
+    return;
+  }
   const measurement::HostLoad& host = process_.host_load;
   database::ScheduledThread row{.location = location,
                                 .online = host.online,
@@ -408,7 +414,6 @@ void ThreadAccumulation::list_schedule(const measurement::ThreadProfile& thread,
                                 .host_idle_ns = host.idle_ns,
                                 .processors = schedule.processors};
   const auto time = own_.column(Columns::kRealtime), idleness = own_.column(Columns::kIdleness);
-  const auto cpu = own_.column(Columns::kCpu);
   const auto slots = own_.numbers();
   std::uint64_t waited = 0, waited_cpu = 0;  // for threads of its process
   for (std::size_t i = 0; i < contexts_.size(); ++i) {

@@ -68,6 +68,12 @@ class ThreadRows {
   std::vector<std::uint64_t> values_;
 };
 
+/// A thread of which the kernel was not asked how it was scheduled.
+struct BriefThread {
+  std::uint32_t location = 0, zero = 0;
+  std::uint64_t cpu_ns = 0;  ///< by its samples
+};
+
 /// What the threads of the run that were added show beside their values.
 struct RunFacts {
   /// What the approximation of waits needs of the tiles that were added, ranks left out, in the order of add.
@@ -75,6 +81,7 @@ struct RunFacts {
   std::vector<blame::EpochStamp> stamps;  ///< ranks and hosts left out likewise
   /// How threads were scheduled, where that is known, in the order of add.
   std::vector<database::ScheduledThread> schedules;
+  std::vector<BriefThread> brief;  ///< the other threads
   /// Contexts outside every frontier frame where marked waiting was found, and its kind.
   std::map<database::ContextId, measurement::WaitKind> lone_waits;
   /// Gaps between waiting calls, by role and calls.

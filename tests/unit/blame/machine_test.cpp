@@ -78,7 +78,7 @@ std::vector<ThreadOnHost> run_of(const std::vector<Rank>& ranks, const Host& hos
 }
 
 std::vector<MachineSuspect> suspects_of(const std::vector<Rank>& ranks, const Host& host = {}) {
-  return find_machine_suspects(run_of(ranks, host));
+  return find_machine_suspects({.threads = run_of(ranks, host)});
 }
 
 std::vector<std::uint32_t> numbers(std::uint32_t count) {
@@ -233,6 +233,21 @@ TEST_CASE("where nothing else used the processors nobody is accused") {
             .empty());
 }
 
+TEST_CASE("what the run's brief threads ran, and may have run unseen, no other program used") {
+  // Of 20 s of two processors the main thread ran 5 s.
+  const std::vector<ThreadOnHost> main =
+      run_of({{.work = 10, .work_cpu = 5, .wait = 0, .runnable = 5, .mask = {}}}, {});
+  const auto others_with = [&](const BriefThreads& brief) {
+    const auto suspects =
+        find_machine_suspects({.threads = main, .brief = {{0, brief}}, .period_ns = 5'000'000});
+    return suspects.empty() ? 0 : suspects[0].others;
+  };
+  CHECK(others_with({}) == 1500);  // thousandths, but for a period
+  CHECK(others_with({.threads = 800, .cpu_ns = ns(2)}) == 900);
+  CHECK(others_with({.threads = 800, .cpu_ns = ns(10)}) == 0);
+  CHECK(others_with({.threads = 5000, .cpu_ns = ns(1)}) == 0);
+}
+
 TEST_CASE("hosts are looked at one by one, and named together where they are alike") {
   std::vector<Rank> ranks(6, {.work = 6, .work_cpu = 3, .wait = 4, .wait_cpu = 2, .runnable = 5});
   for (std::size_t i = 3; i < 6; ++i) ranks[i].host = 1;
@@ -262,7 +277,7 @@ TEST_CASE("where nothing is known of threads nothing is claimed") {
   std::vector<ThreadOnHost> threads =
       run_of(std::vector<Rank>(8, {.work = 6, .work_cpu = 2, .wait = 4, .wait_cpu = 0.5, .runnable = 7}), {});
   for (ThreadOnHost& thread : threads) thread.facts.ran_ns = thread.facts.runnable_ns = 0;
-  CHECK(find_machine_suspects(threads).empty());
+  CHECK(find_machine_suspects({.threads = threads}).empty());
   CHECK(find_machine_suspects({}).empty());
 }
 

@@ -67,6 +67,21 @@ TEST_CASE("how threads were scheduled is in the order of locations, and makes th
   for (const int ranks : {2, 3, 5}) CHECK(facts_of(run, ranks).machine == alone);
 }
 
+TEST_CASE("what threads ran of which the kernel was not asked, no other program used") {
+  DiagnosedRun run = crowded();
+  run.threads.resize(1);
+  const auto suspects = [&] { return facts_of(run, 2).machine.suspects; };
+  REQUIRE(suspects().size() == 1);
+  CHECK(suspects()[0].by_others);
+  CHECK(suspects()[0].others == 1500);  // 20 s of two processors, less 5
+  run.thread(8 * kSecond, 2 * kSecond);
+  run.threads[1].cells[0].cpu_ns = 6 * kSecond;
+  REQUIRE(suspects().size() == 1);
+  CHECK(suspects()[0].others == 900);
+  run.threads[1].cells[0].cpu_ns = 15 * kSecond;
+  CHECK(suspects().empty());
+}
+
 TEST_CASE("threads of which nothing is known leave no facts") {
   DiagnosedRun run;
   run.thread(100, 10);
