@@ -131,11 +131,28 @@ class Database:
         """In what a metric's figures are: s, count, bytes, ratio, threads, … Raises UnknownName."""
         return find_column(self.meta, metric).unit
 
+    def _samples_of_all_events(self) -> int:
+        """Samples of wall-clock time, and of further events as far as their periods and totals tell."""
+        samples: int = self.meta.quality["samples"]
+        if self.meta.period_ns == 0 or len(self.contexts) == 0:
+            return samples  # they are of all events then
+        names = [metric.name for metric in self.meta.metrics]
+        for event in self.meta.events:  # NAME@PERIOD, of times in us
+            name, _, period = event.rpartition("@")
+            if name not in names or name == "REALTIME" or not period.isdigit() or int(period) == 0:
+                continue
+            metric = names.index(name)
+            scale = 1000 if self.meta.metrics[metric].unit == "ns" else 1
+            for role in range(len(self.meta.roles)):
+                samples += self.context_summaries.get(role, metric, 0, True, 2).sum // int(period) // scale
+        return min(samples, 2**64 - 1)
+
     @cached_property
     def quality(self) -> Dict[str, Any]:
         """How well it was measured, by the keys of `viewer-cli info --format json`."""
         of, trace, run = self.meta.quality, self.trace, self.meta
-        each_us = of["handler_ns"] / of["samples"] / 1000 if of["samples"] else 0.0
+        samples = self._samples_of_all_events()
+        each_us = of["handler_ns"] / samples / 1000 if samples else 0.0
         return {
             "ranks": run.ranks, "world_size": run.world_size, "threads": len(self.locations), "samples": of["samples"],
             "partial": of["partial"], "partial_s": seconds(of["partial_ns"]), "bridged": of["bridged"],

@@ -105,10 +105,11 @@ class Info {
     std::string text = quality_text(experiment_);
     text.erase(0, std::string("Measured: ").size());
     line("quality", text);
-    const database::Quality& quality = experiment_.quality;
     if (const std::string share = sampling_share_text(experiment_); !share.empty()) {
-      line("sampling", fmt::format("{}, {:.1f} {} each: {}", counted(quality.samples, "sample"),
-                                   sampling_microseconds(quality), screen_.unicode ? "µs" : "us", share));
+      const std::uint64_t samples = samples_of_all_events(experiment_);
+      line("sampling", fmt::format("{}{}, {:.1f} {} each: {}", counted(samples, "sample"),
+                                   samples == experiment_.quality.samples ? "" : " of all events",
+                                   sampling_microseconds(experiment_), screen_.unicode ? "µs" : "us", share));
     }
     for (const std::string& warning : quality_warnings(experiment_)) line("", warning);
   }

@@ -164,7 +164,7 @@ Json quality_json(const database::Contents& experiment) {
           {"cut_short", quality.cut_short},
           {"unreadable", quality.unreadable},
           {"sampling_s", seconds_of(quality.handler_ns)},
-          {"sampling_us", sampling_microseconds(quality)},
+          {"sampling_us", sampling_microseconds(experiment)},
           {"tracing_s", seconds_of(quality.tracing_ns)},
           {"slowed_threads", quality.slowed},
           {"slowest_period_s",

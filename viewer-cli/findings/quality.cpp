@@ -6,11 +6,16 @@
 #include "measurement/runtime_notes.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/column.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace culprit::viewer {
@@ -114,10 +119,30 @@ std::string clocks_text(const database::Contents& experiment) {
   return text + violations;
 }
 
-double sampling_microseconds(const database::Quality& quality) {
-  return quality.samples == 0
+std::uint64_t samples_of_all_events(const database::Contents& experiment) {
+  metrics::Uint128 samples = experiment.quality.samples;
+  if (experiment.run.period_ns == 0) return experiment.quality.samples;  // they are of all events then
+  for (const std::string& event : experiment.run.events) {               // NAME@PERIOD, of times in us
+    const std::size_t at = std::min(event.rfind('@'), event.size());
+    const std::string name = event.substr(0, at);
+    const std::optional<std::uint32_t> metric = views::metric_named(experiment, name);
+    if (!metric || name == "REALTIME" || at == event.size() || experiment.contexts.empty()) continue;
+    std::uint64_t period = 0;
+    const char* const end = event.data() + event.size();
+    if (std::from_chars(event.data() + at + 1, end, period).ptr != end || period == 0) continue;
+    const unsigned scale = experiment.metrics[*metric].unit == "ns" ? 1000 : 1;
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      samples += experiment.context_summaries.get(role, *metric, 0, true).sum / period / scale;
+  }
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return samples < kMost ? static_cast<std::uint64_t>(samples) : kMost;
+}
+
+double sampling_microseconds(const database::Contents& experiment) {
+  const std::uint64_t samples = samples_of_all_events(experiment);
+  return samples == 0
              ? 0
-             : static_cast<double>(quality.handler_ns) / static_cast<double>(quality.samples) / 1000;
+             : static_cast<double>(experiment.quality.handler_ns) / static_cast<double>(samples) / 1000;
 }
 
 double total_seconds(const database::Contents& experiment, std::string_view metric) {

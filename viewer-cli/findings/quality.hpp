@@ -29,9 +29,12 @@ std::string refused_sampling_text(const database::Contents& experiment);
 /// Of all threads; 0 where the metric, one of time, was not recorded.
 double total_seconds(const database::Contents& experiment, std::string_view metric);
 
-/// What one sample took on average, in microseconds: the handler, and what a signal cost beside it where the
-/// program started.
-double sampling_microseconds(const database::Quality& quality);
+/// Samples of wall-clock time, and of further events as far as their periods and totals tell.
+std::uint64_t samples_of_all_events(const database::Contents& experiment);
+
+/// What one of these took on average, in microseconds: the handler, and what a signal cost beside it where
+/// the program started.
+double sampling_microseconds(const database::Contents& experiment);
 
 /// What sampling took, in words: "1.2 % of the CPU time", or of the time where CPU time was not recorded;
 /// empty where it is not known.

@@ -164,6 +164,21 @@ TEST_CASE("What found no partner in the time lines is counted by kind") {
   CHECK(quality["unmatched"]["with_unrecorded_processes"] == 3);
 }
 
+TEST_CASE("What sampling took is divided by the samples of all events") {
+  SolverSample solver;
+  const auto each_us = [&] {
+    return nlohmann::json::parse(run(solver.sample, {"info", "--format", "json"}))["sampling_us"]
+        .get<double>();
+  };
+  CHECK(each_us() == Approx(0.1));  // 160 ms by 1 600 000 samples of 8 000 s
+  solver.sample.build().run.events = {"CPU@1000", "CPU@9x", "REALTIME@5000", "another@7"};
+  CHECK(each_us() == Approx(0.1 / 6));
+  CHECK(flowing(run(solver.sample, {"info"})).find("9 600 000 samples of all events, 0.0 µs each") !=
+        std::string::npos);
+  solver.sample.build().run.period_ns = 0;  // then all were counted
+  CHECK(each_us() == Approx(0.1));
+}
+
 TEST_CASE("A program that was rebuilt or deleted before merging is reported, with what to do") {
   SolverSample solver;
   std::vector<database::ModuleInfo>& modules = solver.sample.build().modules;
