@@ -100,6 +100,11 @@ inline void add_moved(CulpritCallCount& count, const BlockingExchange& facts) {
   add_sent(count, facts.sent);
   add_received(count, facts.status);
 }
+/// Where the receive was too short for its message.
+void add_moved_without_status(CulpritCallCount& count, const auto& facts) {
+  if constexpr (requires { facts.sent; }) add_sent(count, facts.sent);
+  add_message(count, 0, 0);
+}
 
 inline void add_access(CulpritCallCount& count, AccessKind kind, const Target& target) {
   if (target.rank == MPI_PROC_NULL) return;

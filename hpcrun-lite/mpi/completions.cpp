@@ -1,5 +1,6 @@
 #include "mpi/completions.hpp"
 
+#include "mpi/status_bytes.hpp"
 #include "runtime/api.hpp"
 
 #include <algorithm>
@@ -65,12 +66,17 @@ int CompletingCall::completed_requests(const Requests& requests) const {
 int CompletingCall::completed(const Requests& requests, int n, int result, Operation* operations) const {
   const int index = requests.completed != nullptr ? requests.completed[n] : n;
   const MPI_Status& status = requests.statuses[n];
-  if (result == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING) return 0;
-  return complete_request(handles_[index], before_, status, false, operations);
+  const int error = result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;
+  if (error == MPI_ERR_PENDING) return 0;
+  // Open MPI frees persistent requests that fail.
+  const bool stays = requests.requests[index] == handles_[index];
+  const int count = complete_request(handles_[index], before_, status, stays, operations);
+  if (is_truncation(error)) forget_bytes(operations, count);
+  return count;
 }
 
 void CompletingCall::exit(const Requests& requests, int result, const CallPlace& call) {
-  const bool complete = result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS;
+  const bool complete = result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS || is_truncation(result);
   record(call, requests.completed != nullptr, complete ? completed_requests(requests) : 0,
          [&](int n, Operation* operations) { return completed(requests, n, result, operations); });
 }

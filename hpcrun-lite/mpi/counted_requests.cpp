@@ -7,9 +7,11 @@
 #include "mpi/handle_table.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/real_call.hpp"
+#include "mpi/status_bytes.hpp"
 #include "runtime/api.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 namespace culprit::mpi {
@@ -66,14 +68,17 @@ void keep_outgoing(MPI_Request request, const Outgoing& moved) {
   if (!outgoing.add(key_of(request), moved)) lose();
 }
 
-bool was_cancelled(const MPI_Status& status) {
-  int cancelled = 0;
-  CULPRIT_MPI(PMPI_Test_cancelled)(&status, &cancelled);
-  return cancelled != 0;
+/// Nothing where no message has arrived. The status is that of the receive, which is complete.
+std::optional<std::uint64_t> arrived_in(const Receive& receive, const MPI_Status& status) {
+  if (!receive.active) return std::nullopt;
+  // The status of an inactive request: the call that it was given to before failed.
+  if (receive.persistent && status.MPI_SOURCE == MPI_ANY_SOURCE) return std::nullopt;
+  if (receive.cancelling && was_cancelled(status)) return std::nullopt;
+  return receive.has_status ? arrived_within(status, receive.limit) : receive.limit;
 }
 
-/// The request is complete, and lives on with `stays`.
-void complete(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
+/// The request is complete, with an error or none, and lives on with `stays`.
+void complete(MPI_Request request, std::uint64_t before, const MPI_Status& status, int error, bool stays,
               CulpritCallCount* slot) {
   Receive receive;
   const bool known = receives.visit(
@@ -81,13 +86,11 @@ void complete(MPI_Request request, std::uint64_t before, const MPI_Status& statu
       [&](Receive& one) {
         receive = one;
         one.active = false;
-        return one.persistent || stays;
+        return stays;
       });
-  if (!known || !receive.active || slot == nullptr) return;
-  // The status of an inactive request: the call that it was given to before failed.
-  if (receive.persistent && status.MPI_SOURCE == MPI_ANY_SOURCE) return;
-  if (receive.cancelling && was_cancelled(status)) return;
-  add_message(*slot, 0, receive.has_status ? arrived_within(status, receive.limit) : receive.limit);
+  if (!known || slot == nullptr) return;
+  const std::optional<std::uint64_t> bytes = arrived_in(receive, status);
+  if (bytes) add_message(*slot, 0, is_truncation(error) ? 0 : *bytes);
 }
 
 /// Of no use where there is no memory for what completing it takes.
@@ -194,7 +197,7 @@ void RequestCompletion::begin(Requests& requests) {
 }
 
 void RequestCompletion::end(const Requests& requests, int result, CulpritCallCount* slot) const {
-  if (result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) {
+  if (result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS || is_truncation(result)) {
     count(requests, result, slot);
   } else {
     fail(requests);
@@ -211,10 +214,13 @@ void RequestCompletion::count(const Requests& requests, int result, CulpritCallC
   const MPI_Request none = no_request();
   const int items = completed_requests(requests);
   for (int n = 0; n < items; ++n) {
-    const MPI_Request request = handles_[requests.completed != nullptr ? requests.completed[n] : n];
+    const int index = requests.completed != nullptr ? requests.completed[n] : n;
+    const MPI_Request request = handles_[index];
     const MPI_Status& status = requests.statuses[n];
-    const bool pending = result == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING;
-    if (request != none && !pending) complete(request, before_, status, false, slot);
+    const int error = result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;
+    if (request == none || error == MPI_ERR_PENDING) continue;
+    // Open MPI frees persistent requests that fail.
+    complete(request, before_, status, error, requests.requests[index] == request, slot);
   }
 }
 
@@ -231,7 +237,7 @@ void RequestCompletion::fail(const Requests& requests) const {
 }
 
 void RequestQuery::count(const StatusQuery& facts, CulpritCallCount* slot) const {
-  complete(facts.request, before_, *facts.status, true, slot);
+  complete(facts.request, before_, *facts.status, MPI_SUCCESS, true, slot);
 }
 
 void RequestEnd::cancel(MPI_Request request) {
@@ -243,10 +249,12 @@ void RequestEnd::cancel(MPI_Request request) {
       });
 }
 
-void RequestEnd::forget(MPI_Request request) {
+std::optional<std::uint64_t> RequestEnd::release(MPI_Request request) {
   Receive receive;
   Outgoing moved;
-  if (!outgoing.take(key_of(request), moved)) receives.take(key_of(request), receive);
+  MPI_Status status;
+  if (outgoing.take(key_of(request), moved) || !receives.take(key_of(request), receive)) return std::nullopt;
+  return receive.active && is_complete(request, status) ? arrived_in(receive, status) : std::nullopt;
 }
 
 }  // namespace culprit::mpi

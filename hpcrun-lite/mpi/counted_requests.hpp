@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 // What calls move by requests where there is no trace: a receive counts at the call that completes it, a
 // persistent operation at each of its starts. Other requests count where they begin, and are not kept here.
@@ -182,20 +183,24 @@ class RequestQuery {
 };
 
 /// Before a request is cancelled, where its status will say whether it was; or freed, where no call completes
-/// it.
+/// it: what has arrived by then is counted.
 class RequestEnd {
  public:
   static void enter(const Cancellation& facts) {
     if (kept_requests.last.load(std::memory_order_relaxed) != 0) cancel(*facts.request);
   }
-  static void enter(const RequestRelease& facts) {
-    if (kept_requests.last.load(std::memory_order_relaxed) != 0) forget(*facts.request);
+  void enter(const RequestRelease& facts) {
+    if (kept_requests.last.load(std::memory_order_relaxed) != 0) arrived_ = release(*facts.request);
   }
-  static void exit(const auto& /*facts*/, int /*result*/, CulpritCallCount* /*slot*/) {}
+  void exit(const auto& /*facts*/, int result, CulpritCallCount* slot) const {
+    if (arrived_ && slot != nullptr && result == MPI_SUCCESS) add_message(*slot, 0, *arrived_);
+  }
 
  private:
   static void cancel(MPI_Request request);
-  static void forget(MPI_Request request);
+  static std::optional<std::uint64_t> release(MPI_Request request);
+
+  std::optional<std::uint64_t> arrived_;
 };
 
 struct NoRequests {

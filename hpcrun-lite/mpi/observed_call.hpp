@@ -22,10 +22,6 @@ using runtime::CallMark;
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): thread-local and zero
 inline __thread PollHistory poll_history __attribute__((tls_model("initial-exec")));
 
-/// Calls in which a message arrives whose length is in their status.
-template <typename Facts>
-concept ReadsMessageStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange>;
-
 /// Calls that read and write files, or set that up.
 template <typename Facts>
 concept UsesFile =
@@ -107,7 +103,7 @@ class ObservedCall {
     if (!mark.outermost()) return;
     if constexpr (UsesFile<Facts>) culprit_rt_thread.in_file_call = false;
     bool successful = true;
-    if constexpr (Facts::kRule == WaitRule::polls) successful = result == MPI_SUCCESS && *facts_.done != 0;
+    if constexpr (Facts::kRule == WaitRule::polls) successful = found_something(result);
     trace_.leave(successful);
     published_.exit(facts_, Facts::kRule != WaitRule::polls || successful, result == MPI_SUCCESS);
     if (stretch_) culprit_rt_count_wait(occurrence_.entered(), occurrence_.left(), occurrence_.path());
@@ -127,6 +123,11 @@ class ObservedCall {
   }
 
  private:
+  /// Of a poll. Requests that fail are complete, too.
+  [[nodiscard]] bool found_something(int result) const {
+    const bool failed = result == MPI_ERR_IN_STATUS || is_truncation(result);
+    return (result == MPI_SUCCESS || (CompletesRequests<Facts> && failed)) && *facts_.done != 0;
+  }
   /// Without a trace, which has all calls but polls in vain.
   [[nodiscard]] static bool is_counted() {
     return culprit_rt_counting.load(std::memory_order_relaxed) ||
@@ -152,7 +153,11 @@ class ObservedCall {
       requests_.exit(facts_, result, slot);
     }
     if (slot == nullptr) return;
-    if (result == MPI_SUCCESS) add_moved(*slot, facts_);
+    if (result == MPI_SUCCESS) {
+      add_moved(*slot, facts_);
+    } else if constexpr (ReadsMessageStatus<Facts>) {
+      if (is_truncation(result)) add_moved_without_status(*slot, facts_);
+    }
     if (++slot->calls >= kHandedOver || slot->tree == 0) [[unlikely]]
       culprit_rt_hand_over(slot, occurrence_.path());
   }

@@ -40,15 +40,6 @@ HandleTable<Operation, 1, 1024> messages;
 std::atomic<std::uint64_t> operations_begun{0};
 std::atomic<std::uint64_t> lost{0};
 
-bool is_complete(MPI_Request request, MPI_Status& status) {
-  int flag = 0;
-  return CULPRIT_MPI(PMPI_Request_get_status)(request, &flag, &status) == MPI_SUCCESS && flag != 0;
-}
-
-bool is_receive(const Operation& operation) {
-  return operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched;
-}
-
 void remove(MPI_Request request, std::uint64_t id) {
   requests.visit(
       key_of(request), [id](const OpenRequest& open) { return open.operation.id == id; },
@@ -102,9 +93,10 @@ void keep(MPI_Request request, const OpenRequest& open, Operation& operation) {
 }
 
 /// Whether the status is that of a persistent request which is inactive: the call that it was given to before
-/// failed.
+/// failed. Open MPI gives one that was cancelled the same, but for this.
 bool is_inactive(const OpenRequest& open, const MPI_Status& status) {
-  return open.persistent && is_receive(open.operation) && status.MPI_SOURCE == MPI_ANY_SOURCE;
+  return open.persistent && is_receive(open.operation) && status.MPI_SOURCE == MPI_ANY_SOURCE &&
+         !(open.cancelling && was_cancelled(status));
 }
 
 /// What is complete now of an open request.
@@ -112,11 +104,7 @@ Operation completed(const OpenRequest& open, const MPI_Status& status) {
   Operation operation = open.operation;
   operation.begins = false;
   operation.completes = true;
-  if (open.cancelling) {
-    int cancelled = 0;
-    CULPRIT_MPI(PMPI_Test_cancelled)(&status, &cancelled);
-    operation.cancelled = cancelled != 0;
-  }
+  operation.cancelled = open.cancelling && was_cancelled(status);
   if (is_receive(operation) && !operation.cancelled) receive_from(operation, status);
   if (open.paired && !kExchangeHasStatus && operation.peer != kNobody) operation.bytes = open.posted;
   if (open.made != nullptr) operation.made = define_duplicate(operation.context, open.number, *open.made);
@@ -198,6 +186,10 @@ bool start_persistent(MPI_Request request, Operation& operation) {
       });
 }
 
+bool is_receive(const Operation& operation) {
+  return operation.kind == OperationKind::receive || operation.kind == OperationKind::receive_matched;
+}
+
 int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
                      Operation* operations) {
   int count = 0;
@@ -208,7 +200,7 @@ int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status
         [&](OpenRequest& one) {
           open = one;
           one.active = false;
-          return one.persistent || stays;
+          return stays;
         });
     if (!known || !open.active || is_inactive(open, status)) break;
     operations[count++] = completed(open, status);
@@ -226,18 +218,19 @@ void cancel_request(MPI_Request request) {
       });
 }
 
-// Later receives are matched only when this one is known to take no message of theirs. Whoever cancels a
-// receive without waiting for the end of that means it: it counts as cancelled although MPI has not said so.
+// Later receives are matched only when it is known which message this one takes, or that it takes none.
+// Whoever cancels a receive without waiting for the end of that means it: it counts as cancelled although MPI
+// has not said so.
 int release_request(MPI_Request request, Operation* operations) {
   int count = 0;
   OpenRequest open;
   do {
     if (!requests.take(key_of(request), open)) break;
-    if (!open.active || !open.cancelling || !is_receive(open.operation)) continue;
+    if (!open.active || !is_receive(open.operation)) continue;
     MPI_Status status;
     Operation& ended = operations[count++] = open.operation;
     ended.begins = false;
-    ended.completes = ended.cancelled = true;
+    ended.completes = ended.cancelled = open.cancelling;
     if (is_complete(request, status)) ended = completed(open, status);
   } while (open.paired && count < kMostOfOneRequest);
   return count;
@@ -253,6 +246,12 @@ void receive_from(Operation& operation, const MPI_Status& status) {
   CULPRIT_MPI(PMPI_Get_elements_x)(&status, bytes(), &received);
   if (operation.tag == kAnyTag) operation.tag = status.MPI_TAG;
   operation.bytes = static_cast<std::uint64_t>(std::max<MPI_Count>(received, 0));
+}
+
+void forget_bytes(Operation* operations, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (is_receive(operations[i])) operations[i].bytes = 0;
+  }
 }
 
 void add_message(MPI_Message message, const Operation& operation) {

@@ -35,17 +35,22 @@ bool start_persistent(MPI_Request request, Operation& operation);
 
 inline constexpr int kMostOfOneRequest = 2;
 /// After the call that completed the request: the operations that are complete; returns how many. `before` is
-/// last_operation() at the call's enter. With `stays`, the request itself lives on (MPI_Request_get_status).
+/// last_operation() at the call's enter. With `stays`, the request itself lives on: it is persistent, or the
+/// call was MPI_Request_get_status.
 int complete_request(MPI_Request request, std::uint64_t before, const MPI_Status& status, bool stays,
                      Operation* operations);
 /// It may be cancelled: its status will show.
 void cancel_request(MPI_Request request);
-/// Before it is freed: what became of a receive that was cancelled and that nobody will complete, in
-/// `operations`; returns how many that is. Of any other one nothing is said.
+/// Before it is freed: what becomes of a receive that no call will complete, in `operations`; returns how
+/// many that is. One whose message is still to come neither begins nor completes there. Of others nothing is
+/// said.
 int release_request(MPI_Request request, Operation* operations);
 
+bool is_receive(const Operation& operation);
 /// The operations of receives as their status says.
 void receive_from(Operation& operation, const MPI_Status& status);
+/// Receives that were too short for their messages: how much of them arrived is not known (is_truncation()).
+void forget_bytes(Operation* operations, int count);
 
 /// Matched probes: the operation of a message by its handle.
 void add_message(MPI_Message message, const Operation& operation);

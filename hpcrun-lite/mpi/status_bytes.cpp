@@ -5,6 +5,22 @@
 
 namespace culprit::mpi {
 
+bool is_truncation_failure(int error) {
+  int sort = MPI_SUCCESS;
+  return CULPRIT_MPI(PMPI_Error_class)(error, &sort) == MPI_SUCCESS && sort == MPI_ERR_TRUNCATE;
+}
+
+bool was_cancelled(const MPI_Status& status) {
+  int cancelled = 0;
+  CULPRIT_MPI(PMPI_Test_cancelled)(&status, &cancelled);
+  return cancelled != 0;
+}
+
+bool is_complete(MPI_Request request, MPI_Status& status) {
+  int flag = 0;
+  return CULPRIT_MPI(PMPI_Request_get_status)(request, &flag, &status) == MPI_SUCCESS && flag != 0;
+}
+
 void find_status_fields() {
   constexpr int kAmount = 0x12345678;
   MPI_Status status{};

@@ -6,9 +6,21 @@
 #include <atomic>
 #include <cstdint>
 
-// How many bytes a message has that arrived: MPI_Get_count of MPI_BYTE, which takes some 10 ns, or the field
-// of the status that it reads, where the library that runs is seen to keep it there.
+// What became of requests and their messages, as statuses and error codes say it. How many bytes a message
+// has that arrived: MPI_Get_count of MPI_BYTE, which takes some 10 ns, or the field of the status that it
+// reads, where the library that runs is seen to keep it there.
 namespace culprit::mpi {
+
+/// Whether a receive failed because its message is longer than its buffer. It has taken the message all the
+/// same; how much of it arrived, statuses do not say: MPICH leaves the number that was there.
+bool is_truncation_failure(int error);
+inline bool is_truncation(int error) {
+  return error != MPI_SUCCESS && is_truncation_failure(error);
+}
+/// Of a request that is complete.
+bool was_cancelled(const MPI_Status& status);
+/// Whether the request is complete, which it stays, and then its status.
+bool is_complete(MPI_Request request, MPI_Status& status);
 
 /// Once MPI can be called: sets an amount, and looks whether the field has it.
 void find_status_fields();

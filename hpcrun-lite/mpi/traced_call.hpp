@@ -4,6 +4,7 @@
 #include "mpi/completions.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/operations.hpp"
+#include "mpi/status_bytes.hpp"
 #include "runtime/api.hpp"
 
 #include <atomic>
@@ -31,6 +32,10 @@ concept CompletesRequests = IsOneOf<Facts, BlockingCompletion, CompletionAttempt
 template <typename Facts>
 concept ReadsStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange, BlockingProbe,
                               ProbeAttempt, StatusQuery>;
+
+/// Calls in which a message arrives whose length is in their status.
+template <typename Facts>
+concept ReadsMessageStatus = IsOneOf<Facts, BlockingReceive, BlockingMatchedReceive, BlockingExchange>;
 
 template <typename Facts>
 class TracedCall {
@@ -74,7 +79,8 @@ class TracedCall {
     if constexpr (CompletesRequests<Facts>) {
       own_.exit(facts.requests, result, call_);
     } else {
-      if (result != MPI_SUCCESS && !happened_all_the_same(window)) return record(nullptr, 0);
+      const bool cut = ReadsMessageStatus<Facts> && is_truncation(result);
+      if (result != MPI_SUCCESS && !cut && !happened_all_the_same(window)) return record(nullptr, 0);
       if constexpr (std::is_same_v<Facts, RequestStart>) {
         own_.exit(facts, call_);
       } else if constexpr (std::is_same_v<Facts, StatusQuery>) {
@@ -87,6 +93,7 @@ class TracedCall {
         } else {
           count = operations(facts, own_.before, list);
         }
+        if (cut) forget_bytes(list, count);
         record(list, static_cast<std::size_t>(count));
       }
     }

@@ -31,6 +31,12 @@ class QueuePool {
     queue.last = at;
     ++size_;
   }
+  /// Of one queue: it counts them.
+  [[nodiscard]] std::size_t length(const Queue& queue) const {
+    std::size_t length = 0;
+    for (std::uint32_t at = queue.first; at != kNone; at = node(at).next) ++length;
+    return length;
+  }
   [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
   void pop(Queue& queue) {
     free_.push_back(queue.first);

@@ -62,6 +62,7 @@ static void by_nobody(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   receive(0, 5, &request);
   MPI_Request_free(&request);
+  MPI_Barrier(MPI_COMM_WORLD);
   post(30, 5);
   receive(1, 6, &request);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -201,6 +201,13 @@ static void nonblocking(void) {
   E("");
   MPI_Request_free(&request[0]);
   E("-receive on=world peer=%d tag=24 bytes=0 id=given-up cancelled", left);
+  MPI_Irecv(in, 9, MPI_INT, MPI_ANY_SOURCE, 25, world, &request[0]);
+  E("+receive on=world peer=any tag=25 id=freed");
+  MPI_Request_free(&request[0]);
+  E("~receive on=world peer=any tag=25 bytes=0 id=freed");
+  align();
+  MPI_Send(out, 3, MPI_INT, right, 25, world);
+  E("send on=world peer=%d tag=25 bytes=12", right);
   MPI_Irecv(in, 9, MPI_INT, MPI_PROC_NULL, 23, world, &request[0]);
   E("+receive on=world tag=23 id=f");
   MPI_Wait(&request[0], MPI_STATUS_IGNORE);

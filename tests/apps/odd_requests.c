@@ -16,6 +16,12 @@ static void post(int bytes, int tag) {
   ++sent_messages;
   sent += bytes;
 }
+/// To be completed by MPI_Wait or the like: MPICH sends no message to itself that is not awaited.
+static void begin(int bytes, int tag, MPI_Request* request) {
+  MPI_Isend(out, bytes, MPI_CHAR, 0, tag, comm, request);
+  ++sent_messages;
+  sent += bytes;
+}
 static MPI_Request receive(int place, int tag) {
   MPI_Request request;
   MPI_Irecv(in[place], kRoom, MPI_CHAR, place % 2 ? 0 : MPI_ANY_SOURCE, tag, comm, &request);
@@ -24,6 +30,12 @@ static MPI_Request receive(int place, int tag) {
 static void came(int number, int bytes) {
   messages += number;
   arrived += bytes;
+}
+
+/// What is known of a message for which there is room for 10 bytes: Open MPI 4.1 receives as much of what a
+/// rank sent to itself, others fail.
+static int cut(int result) {
+  return result == MPI_SUCCESS ? 10 : 0;
 }
 
 /// Nothing, and parts of a type with gaps.
@@ -84,9 +96,7 @@ static void many(int way) {
   for (int i = 0; i < kMany; ++i) request[3 * i] = receive(i, i);
   for (int i = 0; i < kMany; ++i) {
     request[3 * i + 1] = MPI_REQUEST_NULL;
-    MPI_Isend(out, i + way, MPI_CHAR, 0, i, comm, &request[3 * i + 2]);
-    ++sent_messages;
-    sent += i + way;
+    begin(i + way, i, &request[3 * i + 2]);
     came(1, i + way);
   }
   switch (way / 2) {
@@ -127,8 +137,7 @@ static void persistent(void) {
   }
   MPI_Start(&request);
   post(11, 5);
-  // It fails; of Open MPI 4.1 it brings what it has room for.
-  if (MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS) came(1, 10);
+  came(1, cut(MPI_Wait(&request, MPI_STATUS_IGNORE)));
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Start(&request);
   post(8, 5);
@@ -137,6 +146,57 @@ static void persistent(void) {
   MPI_Start(&request);
   MPI_Request_free(&request);
   post(6, 5);  // for the one that is free
+}
+
+/// A receive is too short for its message, which it takes all the same; how much of it is not known.
+static void too_short(void) {
+  MPI_Request request, more[2];
+  MPI_Message message;
+  MPI_Status status[2];
+  int flag = 0, index;
+  begin(20, 12, &more[0]);
+  MPI_Recv(in[0], 10, MPI_CHAR, MPI_ANY_SOURCE, 12, comm, MPI_STATUS_IGNORE);
+  begin(20, 12, &more[1]);
+  MPI_Mprobe(0, 12, comm, &message, MPI_STATUS_IGNORE);
+  MPI_Mrecv(in[0], 10, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+  MPI_Waitall(2, more, MPI_STATUSES_IGNORE);
+  MPI_Sendrecv(out, 20, MPI_CHAR, 0, 12, in[0], 10, MPI_CHAR, 0, 12, comm, status);
+  for (int way = 0; way < 4; ++way) {
+    MPI_Irecv(in[0], 10, MPI_CHAR, way % 2 ? 0 : MPI_ANY_SOURCE, 12, comm, &request);
+    post(20, 12);
+    int result = MPI_SUCCESS;
+    if (way == 0) result = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (way == 1) result = MPI_Waitany(1, &request, &index, status);
+    for (flag = way < 2; !flag;) {
+      if (way == 2) result = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+      if (way == 3) result = MPI_Testany(1, &request, &index, &flag, status);
+    }
+    came(1, cut(result));
+  }
+  for (int way = 0; way < 2; ++way) {
+    MPI_Irecv(in[0], 20, MPI_CHAR, 0, 12, comm, &more[0]);
+    MPI_Irecv(in[1], 10, MPI_CHAR, 0, 12, comm, &more[1]);
+    for (int i = 0; i < 2; ++i) post(20, 12);
+    int result = MPI_SUCCESS;
+    if (way == 0) result = MPI_Waitall(2, more, status);
+    for (flag = way < 1; !flag;) result = MPI_Testall(2, more, &flag, MPI_STATUSES_IGNORE);
+    came(2, 20 + cut(result));
+  }
+}
+
+/// Receives that are freed: one whose message has come, before another that was sent later, and one whose
+/// message comes later.
+static void freed(void) {
+  MPI_Request first = receive(0, 13);
+  MPI_Request later = receive(1, 14);
+  post(21, 13);
+  post(22, 14);
+  MPI_Wait(&later, MPI_STATUS_IGNORE);
+  MPI_Request_free(&first);
+  came(2, 43);
+  MPI_Request second = receive(0, 13);
+  MPI_Request_free(&second);
+  post(23, 13);
 }
 
 /// Sends that are started again while their last message may be under way.
@@ -195,9 +255,7 @@ static void no_messages(void) {
     request[0] = receive(0, 8);
     MPI_Cancel(&request[0]);
     MPI_Wait(&request[0], MPI_STATUS_IGNORE);
-    MPI_Isend(out, 14, MPI_CHAR, 0, 8, comm, &request[0]);
-    ++sent_messages;
-    sent += 14;
+    begin(14, 8, &request[0]);
     MPI_Recv(in[0], kRoom, MPI_CHAR, 0, 8, comm, MPI_STATUS_IGNORE);
     MPI_Wait(&request[0], MPI_STATUS_IGNORE);
   }
@@ -263,6 +321,8 @@ int main(int argc, char** argv) {
     nobody();
     for (int way = 0; way < 8; ++way) many(way);
     persistent();
+    too_short();
+    freed();
     buffered();
     no_messages();
     exchanges();

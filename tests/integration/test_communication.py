@@ -16,7 +16,8 @@ ARRIVED = {
     "MPI_Waitany": SEVERAL, "MPI_Waitsome": SEVERAL, "MPI_Test": SEVERAL, "MPI_Testany": SEVERAL, "MPI_Testsome": SEVERAL,
     "MPI_Testall": SEVERAL}
 STARTED = {"MPI_Send": (22, 1000 + 700 + 30 + 40), "MPI_Isend": (18 + 10, 6 * 156 + 80), "MPI_Startall": (10, 2000), "MPI_Start": (1, 60)}
-COMPLETING = ("MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testall", "MPI_Request_get_status")
+COMPLETING = (
+    "MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testany", "MPI_Testall", "MPI_Request_get_status", "MPI_Request_free")
 SENDING = ("MPI_Send", "MPI_Isend", "MPI_Start", "MPI_Isendrecv", "MPI_Isendrecv_replace")
 PLACES = 4 * 600  # of call_places
 TOO_MANY = 100_000  # receives at one time, of which there is room for 98 304

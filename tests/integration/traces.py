@@ -32,7 +32,7 @@ def read(directory):
 
 
 def parse_expected(line):
-    """One line of what every_operation.c writes: (any, [operation])."""
+    """One line of what every_operation.c writes: (any, [operation]). + begins only, - completes only, ~ neither: is freed."""
     words = line.split(" ", 1)
     any_of_them = words[0].strip() == "any"
     if any_of_them:
@@ -40,7 +40,7 @@ def parse_expected(line):
     operations = []
     for text in filter(None, (part.strip() for part in line.split("|"))):
         kind, *fields = text.split()
-        operation = {"begins": kind[0] != "-", "completes": kind[0] != "+", "kind": kind.lstrip("+-")}
+        operation = {"begins": kind[0] not in "-~", "completes": kind[0] not in "+~", "kind": kind.lstrip("+-~")}
         for field in fields:
             name, _, value = field.partition("=")
             operation[name] = value if value else True

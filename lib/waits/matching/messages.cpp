@@ -2,13 +2,17 @@
 // send of a source, destination, tag and communicator matches the n-th receive posted for it. Sends travel to
 // the rank of the analysis that has the receiver; where the sender may have waited, it reports back when the
 // receive was posted. Receives with wildcards wait in their posting order (posting_order.cpp) until their
-// source and tag are known. A matched probe takes its message, another probe only looks at it.
-// Only operations without a partner are kept. Cost: a hash look-up per operation.
+// source and tag are known. A matched probe takes its message, another probe only looks at it. A receive that
+// is freed before it is complete takes the next message for it, which nobody is seen to wait for. Where it
+// was posted with a wildcard, nobody is told which that is: in the end it is the first one of those channels
+// that have more messages than receives, and until then all receives behind it that fit are held back. Only
+// operations without a partner are kept. Cost: a hash look-up per operation.
 #include "waits/matching/messages.hpp"
 
 #include "waits/timeline/dependencies.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -69,8 +73,10 @@ void Messages::receive(const CallSite& call, const Operation& operation) {
     } else if (operation.peer != trace::kNobody) {
       post(call, operation, view);
     }
-  } else {
+  } else if (operation.completes) {
     complete(call, operation);
+  } else {
+    free(call, operation);
   }
 }
 
@@ -82,15 +88,15 @@ void Messages::probe(const CallSite& call, const Operation& operation) {
     return;
   }
   // A matched probe takes the message as a receive does; another one only looks at it.
-  const bool looks = operation.id == 0;
+  const Taker taker = operation.id == 0 ? Taker::probe : Taker::receive;
   Posted posted{call.id, call.context, call.enter_ns, {}, view.shared, view.slot};
   PostingOrder& order = orders_[view.slot];
   if (order.idle()) {
-    take_at_once(call, operation, posted, looks);
+    take_at_once(call, operation, posted, taker);
     return;
   }
   posted.ticket = order.post(operation.peer, operation.tag);
-  arrive(call, operation, posted, looks);
+  arrive(call, operation, posted, taker);
 }
 
 void Messages::post(const CallSite& call, const Operation& operation, const View& view) {
@@ -102,25 +108,29 @@ void Messages::post(const CallSite& call, const Operation& operation, const View
   };
   PostingOrder& order = orders_[view.slot];
   if (operation.completes && order.idle()) {
-    take_at_once(call, operation, posted({}), false);
+    take_at_once(call, operation, posted({}), Taker::receive);
     return;
   }
   const PostingOrder::Ticket ticket =
       order.post(any(operation.peer, trace::kAnySource), any(operation.tag, trace::kAnyTag));
   if (operation.completes) {
-    arrive(call, operation, posted(ticket), false);
+    arrive(call, operation, posted(ticket), Taker::receive);
   } else {
     const auto [place, added] = posted_.try_emplace(call.process, operation.id);
-    if (!added) forget(*place, call.rank);
+    if (!added) forget(*place);
     *place = posted(ticket);
   }
 }
 
 /// Another receive has its request's number: only damage can say so. Nothing must wait for it.
-void Messages::forget(const Posted& posted, std::int32_t destination_rank) {
+void Messages::forget(const Posted& posted) {
   ++store_.unmatched.completions;
+  withdraw(posted);
+}
+
+void Messages::withdraw(const Posted& posted) {
   orders_[posted.slot].withdraw(posted.ticket, ready_);
-  release(posted, destination_rank);
+  take_ready();
 }
 
 void Messages::complete(const CallSite& call, const Operation& operation) {
@@ -131,32 +141,51 @@ void Messages::complete(const CallSite& call, const Operation& operation) {
     return;
   }
   if (operation.cancelled || operation.peer < 0) {
-    orders_[posted->slot].withdraw(posted->ticket, ready_);
-    release(*posted, call.rank);
+    withdraw(*posted);
   } else {
-    arrive(call, operation, *posted, false);
+    arrive(call, operation, *posted, Taker::receive);
   }
   posted_.erase(call.process, operation.id);
 }
 
-void Messages::arrive(const CallSite& call, const Operation& operation, const Posted& posted, bool probe) {
-  if (orders_[posted.slot].take(posted.ticket, operation.peer, operation.tag)) {
-    take_at_once(call, operation, posted, probe);
+/// No call sees it complete.
+void Messages::free(const CallSite& call, const Operation& operation) {
+  const Posted* const posted = posted_.find(call.process, operation.id);
+  if (posted == nullptr) {
+    ++store_.unmatched.completions;
     return;
   }
+  if (operation.peer == trace::kAnySource || operation.tag == trace::kAnyTag) {
+    freed_.push_back({.call = call, .operation = operation, .posted = *posted});
+  } else {
+    arrive(call, operation, *posted, Taker::freed);
+  }
+  posted_.erase(call.process, operation.id);
+}
+
+void Messages::arrive(const CallSite& call, const Operation& operation, const Posted& posted, Taker taker) {
+  if (orders_[posted.slot].take(posted.ticket, operation.peer, operation.tag)) {
+    take_at_once(call, operation, posted, taker);
+    return;
+  }
+  const Held held{.channel = channel(call, operation, posted), .arrival = arrival(call, posted, taker)};
   std::uint64_t item = held_.size();
   if (free_.empty()) {
-    held_.emplace_back();
+    held_.push_back(held);
   } else {
     item = free_.back();
     free_.pop_back();
+    held_[item] = held;
   }
-  held_[item] = arrival(call, posted, probe);
   orders_[posted.slot].complete(posted.ticket, operation.peer, operation.tag, item, ready_);
-  release(posted, call.rank);
+  take_ready();
 }
 
-Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, bool probe) {
+Messages::Channel Messages::channel(const CallSite& call, const Operation& operation, const Posted& posted) {
+  return {posted.context, operation.peer, call.rank, operation.tag};
+}
+
+Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, Taker taker) {
   return {.posted = posted.call,
           .completed = call.id,
           .posted_ns = posted.enter_ns,
@@ -164,19 +193,19 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
           .exit_ns = call.exit_ns,
           .received_ns = call.received_ns,
           .any = call.any,
-          .probe = probe,
+          .taker = taker,
           .posted_context = posted.call_context};
 }
 
 /// Nothing else that is posted may take its message.
 void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
-                            bool probe) {
-  take({posted.context, operation.peer, call.rank, operation.tag}, arrival(call, posted, probe));
+                            Taker taker) {
+  take(channel(call, operation, posted), arrival(call, posted, taker));
 }
 
-void Messages::release(const Posted& posted, std::int32_t destination_rank) {
+void Messages::take_ready() {
   for (const PostingOrder::Receive& receive : ready_) {
-    take({posted.context, receive.source, destination_rank, receive.tag}, held_[receive.item]);
+    take(held_[receive.item].channel, held_[receive.item].arrival);
     free_.push_back(receive.item);
   }
   ready_.clear();
@@ -189,11 +218,11 @@ void Messages::take(const Channel& channel, const Arrival& arrival) {
   Queues& queues = entry.value();
   if (queues.sends.empty()) {
     arrivals_.push(queues.arrivals, arrival);
-    if (arrival.probe) ++probes_;
+    if (arrival.taker == Taker::probe) ++probes_;
     return;
   }
   match(sends_.front(queues.sends), arrival);
-  if (arrival.probe) return;
+  if (arrival.taker == Taker::probe) return;
   sends_.pop(queues.sends);
   if (queues.sends.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
 }
@@ -214,7 +243,7 @@ void Messages::receive(const SendNotice& notice) {
     const Arrival arrival = arrivals_.front(queues.arrivals);
     arrivals_.pop(queues.arrivals);
     match(notice.sent, arrival);
-    if (arrival.probe) {
+    if (arrival.taker == Taker::probe) {
       --probes_;
       continue;
     }
@@ -227,9 +256,11 @@ void Messages::receive(const SendNotice& notice) {
 /// Both depend on each other; on whether the send does, size and kind decide.
 void Messages::depend(const Sent& send, const Arrival& arrival) {
   Dependencies& all = *store_.dependencies;
-  all.add(arrival.completed.location,
-          {.event = arrival.completed.index, .pattern = WaitPattern::late_sender, .cause = send.call});
-  if (arrival.probe || send.buffered) return;
+  if (arrival.taker != Taker::freed) {
+    all.add(arrival.completed.location,
+            {.event = arrival.completed.index, .pattern = WaitPattern::late_sender, .cause = send.call});
+  }
+  if (arrival.taker == Taker::probe || send.buffered) return;
   const Dependency on_receive{.event = send.call.index,
                               .pattern = WaitPattern::late_receiver,
                               .size = send.size,
@@ -243,6 +274,12 @@ void Messages::depend(const Sent& send, const Arrival& arrival) {
 
 void Messages::match(const Sent& send, const Arrival& arrival) {
   if (store_.dependencies != nullptr) depend(send, arrival);
+  if (arrival.taker != Taker::freed) see(send, arrival);
+  if (arrival.taker != Taker::probe && may_have_waited(send, arrival)) notify_sender(send, arrival);
+}
+
+/// The receiver sees the message.
+void Messages::see(const Sent& send, const Arrival& arrival) {
   const Location receiver = arrival.completed.location;
   if (send.enter_ns > arrival.exit_ns)
     store_.add(
@@ -255,11 +292,9 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
                                    .cause = send.call,
                                    .cause_context = send.call_context});
   }
-  if (arrival.probe) return;
   // A message that was sent only now was there during no wait before.
-  if (send.enter_ns < arrival.received_ns)
+  if (arrival.taker == Taker::receive && send.enter_ns < arrival.received_ns)
     store_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
-  if (may_have_waited(send, arrival)) notify_sender(send, arrival);
 }
 
 /// Whether the receive's posting may matter to the call that the send is complete in.
@@ -292,6 +327,60 @@ void Messages::receive(const ReceiptNotice& notice) {
   } else {
     completions_.depends(notice.source_rank, notice.operation, notice.candidate);
   }
+}
+
+// ---- receives with wildcards that were freed
+
+/// How many messages of each channel have no receive, not even one that is held back.
+std::map<Messages::Channel, std::int64_t> Messages::surplus() const {
+  std::map<Channel, std::int64_t> surplus;
+  for (const auto& [channel, queues] : channels_) {
+    if (!queues.sends.empty()) surplus[channel] = static_cast<std::int64_t>(sends_.length(queues.sends));
+  }
+  std::vector<bool> gone(held_.size());
+  for (const std::uint64_t item : free_) gone[item] = true;
+  for (std::size_t item = 0; item < held_.size(); ++item) {
+    if (gone[item] || held_[item].arrival.taker == Taker::probe) continue;
+    if (const auto found = surplus.find(held_[item].channel); found != surplus.end()) --found->second;
+  }
+  std::erase_if(surplus, [](const auto& one) { return one.second <= 0; });
+  return surplus;
+}
+
+void Messages::place_freed() {
+  if (freed_.empty()) return;
+  std::sort(freed_.begin(), freed_.end(), [](const Freed& a, const Freed& b) {
+    return std::pair(a.posted.slot, a.posted.ticket.sequence) <
+           std::pair(b.posted.slot, b.posted.ticket.sequence);
+  });
+  std::map<Channel, std::int64_t> left = surplus();
+  for (Freed& one : freed_) {
+    const auto sent_ns = [this](const auto& channel) {
+      return sends_.front(channels_.find(channel->first)->second.sends).enter_ns;
+    };
+    auto first = left.end();
+    for (auto channel = left.begin(); channel != left.end(); ++channel) {
+      if (fits(one, channel->first) && (first == left.end() || sent_ns(channel) < sent_ns(first)))
+        first = channel;
+    }
+    if (first == left.end()) {
+      ++store_.unmatched.receives;
+      withdraw(one.posted);
+      continue;
+    }
+    one.operation.peer = first->first.source();
+    one.operation.tag = first->first.tag();
+    if (--first->second == 0) left.erase(first);
+    arrive(one.call, one.operation, one.posted, Taker::freed);
+  }
+  freed_.clear();
+}
+
+bool Messages::fits(const Freed& receive, const Channel& channel) {
+  const Operation& posted = receive.operation;
+  const bool any_source = posted.peer == trace::kAnySource, any_tag = posted.tag == trace::kAnyTag;
+  return channel == Channel(receive.posted.context, any_source ? channel.source() : posted.peer,
+                            receive.call.rank, any_tag ? channel.tag() : posted.tag);
 }
 
 void Messages::finish() {

@@ -10,7 +10,9 @@
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/trace_store.hpp"
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -75,17 +77,23 @@ class Messages {
   void receive(const SendNotice& notice);
   void receive(const ReceiptNotice& notice);
 
+  /// After the last notice: what receives took that were posted with wildcards and freed. There are notices
+  /// once more then.
+  void place_freed();
   /// After the last notice: counts what found no partner.
   void finish();
 
  private:
+  /// Who takes a message: a receive, or a matched probe; a probe that only looks at it; a receive that was
+  /// freed, which nobody sees complete.
+  enum class Taker : std::uint8_t { receive, probe, freed };
   /// A receive or probe that may take a message now, or has to wait for it.
   struct Arrival {
     EventId posted, completed;
     std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
     std::uint64_t received_ns = 0;                           ///< CallSite::received_ns of the completing call
     bool any = false;
-    bool probe = false;
+    Taker taker = Taker::receive;
     std::uint32_t posted_context = 0;
   };
   struct Posted {
@@ -104,13 +112,26 @@ class Messages {
         : ranks(storage::joined(destination_rank, source)),
           what(storage::joined(context, static_cast<std::uint32_t>(tag))) {}
     std::uint64_t ranks, what;
-    friend bool operator==(const Channel&, const Channel&) = default;
+    [[nodiscard]] std::int32_t source() const { return static_cast<std::int32_t>(ranks); }
+    [[nodiscard]] std::int32_t tag() const { return static_cast<std::int32_t>(what); }
+    friend auto operator<=>(const Channel&, const Channel&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct ChannelHash {
     /// Tags that follow each other come in turn: those of eight lie together.
     std::size_t operator()(const Channel& channel) const {
       return storage::hash_of(channel.ranks, channel.what / 8) ^ channel.what % 8;
     }
+  };
+  /// A complete receive that is held back.
+  struct Held {
+    Channel channel;
+    Arrival arrival;
+  };
+  /// A receive with a wildcard, and the call that freed it.
+  struct Freed {
+    CallSite call;
+    measurement::trace::Operation operation;  // as it was posted
+    Posted posted;
   };
   /// Either is empty, but for probes that wait with receives.
   struct Queues {
@@ -120,18 +141,25 @@ class Messages {
 
   void post(const CallSite& call, const measurement::trace::Operation& operation, const View& view);
   void complete(const CallSite& call, const measurement::trace::Operation& operation);
+  void free(const CallSite& call, const measurement::trace::Operation& operation);
   void arrive(const CallSite& call, const measurement::trace::Operation& operation, const Posted& posted,
-              bool probe);
+              Taker taker);
   void take_at_once(const CallSite& call, const measurement::trace::Operation& operation,
-                    const Posted& posted, bool probe);
-  static Arrival arrival(const CallSite& call, const Posted& posted, bool probe);
-  void release(const Posted& posted, std::int32_t destination_rank);
-  void forget(const Posted& posted, std::int32_t destination_rank);
+                    const Posted& posted, Taker taker);
+  static Channel channel(const CallSite& call, const measurement::trace::Operation& operation,
+                         const Posted& posted);
+  static Arrival arrival(const CallSite& call, const Posted& posted, Taker taker);
+  void take_ready();
+  void withdraw(const Posted& posted);
+  void forget(const Posted& posted);
   void take(const Channel& channel, const Arrival& arrival);
   void match(const Sent& send, const Arrival& arrival);
+  void see(const Sent& send, const Arrival& arrival);
   void depend(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void notify_sender(const Sent& send, const Arrival& arrival);
+  [[nodiscard]] std::map<Channel, std::int64_t> surplus() const;
+  static bool fits(const Freed& receive, const Channel& channel);
 
   const RankMap& rank_map_;
   const Contexts& contexts_;
@@ -140,8 +168,9 @@ class Messages {
   Completions& completions_;
   std::vector<PostingOrder> orders_;  // by slot
   RequestTable<Posted> posted_;
-  std::vector<Arrival> held_;  // complete receives in their posting orders, by item
+  std::vector<Held> held_;  // complete receives in their posting orders, by item
   std::vector<std::uint64_t> free_;
+  std::vector<Freed> freed_;
   tsl::robin_map<Channel, Queues, ChannelHash> channels_;
   storage::QueuePool<Sent> sends_;
   storage::QueuePool<Arrival> arrivals_;

@@ -148,6 +148,8 @@ class Pass {
     }
     collectives_.flush();
     deliver();
+    messages_.place_freed();
+    deliver();
     messages_.finish();
     collectives_.finish();
     neighbors_.finish();
@@ -356,7 +358,7 @@ class Pass {
 
   /// Whether the call may have waited for a message.
   static bool may_receive(const Operation& operation) {
-    if (operation.kind == OperationKind::receive) return operation.completes || !operation.begins;
+    if (operation.kind == OperationKind::receive) return operation.completes;
     return operation.kind == OperationKind::probe;
   }
 
