@@ -98,9 +98,11 @@ class AgainstLogs:
     def fact_receives(self, numbers, take, where):
         number, source, tag, communicator, size = numbers
         source = -2 if source < 0 else self.peer(communicator, source)
+        posted = number != 0  # and of what is freed the log may know more
         one = take(
             lambda o: o["kind"] in RECEIVES | {"probe"}  # a matched probe takes the message, to the log
-            and (number == 0 and source < 0 or o["peer"] == source) and (tag < 0 or o["tag"] == tag)
+            and (source < 0 and not posted or o["peer"] == source or posted and o["peer"] == -2)
+            and (tag < 0 or o["tag"] == tag or posted and o["tag"] == -1)
         )  # fmt: skip
         assert one["completes"] == (number == 0), where
         if number == 0:

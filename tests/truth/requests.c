@@ -221,6 +221,72 @@ SCENARIO cancelled(void) {
   CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
 }
 
+/* What comes after a receive that no call sees complete waits for its own sender. */
+static void receive_late(int tag) {
+  if (sends) {
+    truth_sleep(delay);
+    send_word(tag);
+  } else {
+    receive_word(tag);
+  }
+}
+
+/* Freed receives take their messages all the same. `from` and `as`: what they are posted for. */
+static void free_receive(int tag, int from, int as) {
+  static int word; /* the message may come at any time */
+  if (sends) {
+    send_word(tag);
+  } else {
+    MPI_Request request;
+    CALL(MPI_Irecv, &word, 1, MPI_INT, from, as, MPI_COMM_WORLD, &request);
+    truth_receives(++operation, partner, tag, WORLD, sizeof word);
+    MPI_Request_free(&request);
+  }
+}
+
+SCENARIO freed(void) {
+  if (alone) return;
+  free_receive(7, partner, 7);
+  receive_late(7);
+}
+
+SCENARIO freed_wildcard(void) {
+  if (alone) return;
+  free_receive(8, MPI_ANY_SOURCE, MPI_ANY_TAG);
+  receive_late(7);
+}
+
+/* A receive that is too short for its message takes it, too. */
+SCENARIO too_short(void) {
+  if (alone) return;
+  if (sends) {
+    const int words[2] = {9, 9};
+    CALL(MPI_Send, words, 2, MPI_INT, partner, 9, MPI_COMM_WORLD);
+    truth_sends(0, partner, 9, WORLD, sizeof words, TRUTH_EAGER);
+  } else {
+    int word;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CALL(MPI_Recv, &word, 1, MPI_INT, partner, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    truth_receives(0, partner, 9, WORLD, 0);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  }
+  receive_late(9);
+}
+
+SCENARIO persistent_cancelled(void) {
+  if (alone) return;
+  if (!sends) {
+    int word;
+    MPI_Request request;
+    MPI_Recv_init(&word, 1, MPI_INT, partner, 11, MPI_COMM_WORLD, &request);
+    CALL(MPI_Start, &request);
+    MPI_Cancel(&request);
+    CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+  }
+  receive_late(11);
+}
+
 int main(int argc, char** argv) {
   truth_begin(argc, argv, 2);
   partner = rank ^ 1;
@@ -237,5 +303,9 @@ int main(int argc, char** argv) {
   RUN(persistent);
   RUN(wrong_order);
   RUN(cancelled);
+  RUN(freed);
+  RUN(freed_wildcard);
+  RUN(too_short);
+  RUN(persistent_cancelled);
   return truth_end();
 }
