@@ -65,10 +65,10 @@ inline constexpr int kOperationKinds = 31;
 /// One operation that a call begins, completes, or both.
 struct Operation {
   OperationKind kind = OperationKind::none;
-  bool begins = true;                           ///< the operation is posted or initiated by this call
-  bool completes = true;                        ///< it is complete when this call returns
-  bool cancelled = false;                       ///< where it completes: it was cancelled, nothing matched
-  bool exclusive = false;                       ///< lock: MPI_LOCK_EXCLUSIVE
+  bool begins = true;      ///< the operation is posted or initiated by this call
+  bool completes = true;   ///< it is complete when this call returns; neither: it is freed
+  bool cancelled = false;  ///< where it completes: it was cancelled, nothing matched
+  bool exclusive = false;  ///< lock: MPI_LOCK_EXCLUSIVE
   bool no_precede = false, no_succeed = false;  ///< fence: MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED
   bool no_check = false;                        ///< start, post, lock: MPI_MODE_NOCHECK
   std::uint64_t id = 0;  ///< links a beginning to its completion within the process; 0: one call does both
