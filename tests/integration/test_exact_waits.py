@@ -53,15 +53,17 @@ def key_of_wait(wait):
 
 
 def as_traced(fact, operations):
-    """A send that the program knows not to wait for its receive is to the tools one that may, unless it is buffered. It
-    may also be complete at once, whatever call the program completes it in."""
+    """A send that the program knows not to wait for its receive is to the tools one that may, unless it is buffered. A
+    nonblocking one may also be complete at once, whatever call the program completes it in: that waits for nothing."""
     name, numbers = fact
     if name != "sends" or numbers[5] != truth.EAGER:
         return fact
     sends = [one for one in operations if one["kind"] == "send" and one["begins"] and one["tag"] == numbers[2]]
     if not sends:
         return fact
-    return name, (0 if sends[0]["completes"] else numbers[0], *numbers[1:5], truth.STANDARD)
+    if numbers[0] and sends[0]["completes"]:
+        return name, (0, *numbers[1:])
+    return name, (*numbers[:5], truth.STANDARD)
 
 
 def restamped(logs, processes):

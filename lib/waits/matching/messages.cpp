@@ -24,6 +24,12 @@ using trace::OperationKind;
 
 namespace {
 
+/// Buffered, or complete although its call only starts it.
+bool never_waits(const Operation& operation) {
+  return operation.kind == OperationKind::send_buffered ||
+         (operation.begins && operation.completes && operation.id != 0);
+}
+
 /// As a dependency knows it.
 std::uint16_t size_of(const Operation& operation) {
   return operation.kind == OperationKind::send_synchronous ? Dependency::kSynchronous
@@ -55,7 +61,7 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                                               .exit_ns = blocking ? call.exit_ns : operation.id,
                                               .call_context = call.context,
                                               .blocking = blocking,
-                                              .buffered = operation.kind == OperationKind::send_buffered,
+                                              .buffered = never_waits(operation),
                                               .alone = call.alone,
                                               .size = size_of(operation)}});
   }

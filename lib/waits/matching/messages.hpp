@@ -27,9 +27,9 @@ struct Sent {
   std::uint64_t exit_ns = 0;  ///< of a blocking send; of another one, its operation
   std::uint32_t call_context = 0;
   bool blocking : 1 = false;
-  bool buffered : 1 = false;
-  bool alone : 1 = false;  ///< the call does nothing but this
-  std::uint16_t size = 0;  ///< Dependency::size
+  bool buffered : 1 = false;  ///< waits for no receive
+  bool alone : 1 = false;     ///< the call does nothing but this
+  std::uint16_t size = 0;     ///< Dependency::size
 };
 
 /// A send, on its way to the rank of the analysis that has the receiver.

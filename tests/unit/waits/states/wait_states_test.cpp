@@ -40,6 +40,17 @@ TEST_CASE("an eager send that returned before the receive was posted did not wai
   CHECK(found.unmatched == Unmatched{});
 }
 
+TEST_CASE("a send that is complete when the call returns that starts it did not wait") {
+  ScriptedRun run(2);
+  Operation sent = message(kSend, 1);
+  sent.id = 4;
+  run.call(0, 100, 120, {sent});
+  run.call(1, 110, 130, {message(kReceive, 0)});
+  const Found found = analyse(run);
+  CHECK(found.waits.empty());
+  CHECK(found.unmatched == Unmatched{});
+}
+
 TEST_CASE("a receive that was posted after the call's end says nothing of its larger sends") {
   const auto waits = [](std::uint64_t first_bytes, std::uint64_t second_bytes) {
     Operation first = message(kSend, 1), second = message(kSend, 2);
