@@ -1,7 +1,7 @@
 // Keeps the operations of a traced process by their request handles, from beginning to completion
 // (open_requests.hpp). Operations are numbered as they begin; a completing call takes only those that had
-// begun at its enter. Handles that stand for several complete requests are remembered: an operation that gets
-// such a handle, and is complete, is not kept at all.
+// begun at its enter. Handles that stand for several complete requests are remembered, the first one from
+// MPI_Init on: an operation that gets such a handle, and is complete, is not kept at all.
 #include "mpi/open_requests.hpp"
 
 #include "mpi/contexts.hpp"
@@ -112,6 +112,15 @@ Operation completed(const OpenRequest& open, const MPI_Status& status) {
 }
 
 }  // namespace
+
+// MPICH and Open MPI give small messages the handle of those to nobody.
+void find_shared_handle() {
+  MPI_Request request;
+  if (CULPRIT_MPI(PMPI_Isend)(nullptr, 0, bytes(), MPI_PROC_NULL, 0, world(), &request) != MPI_SUCCESS)
+    return;
+  remember_shared(key_of(request));
+  CULPRIT_MPI(PMPI_Wait)(&request, MPI_STATUS_IGNORE);
+}
 
 std::uint64_t last_operation() {
   return operations_begun.load(std::memory_order_relaxed);

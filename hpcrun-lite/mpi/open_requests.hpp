@@ -14,6 +14,9 @@ namespace culprit::mpi {
 
 using measurement::trace::Operation;
 
+/// Before calls are followed: finds the handle that requests share which are born complete.
+void find_shared_handle();
+
 /// The operation that was begun last by any thread; a new one.
 std::uint64_t last_operation();
 std::uint64_t new_operation();

@@ -49,6 +49,7 @@ void TracedLifetime::began() const {
   if (!culprit_rt_traced()) return;
   define_world();
   all = communicator_of(world()).context;
+  find_shared_handle();
   calls_are_followed.store(true, std::memory_order_release);
   record(OperationKind::initialize, host_time(entered_));
 }

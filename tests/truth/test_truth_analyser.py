@@ -52,6 +52,18 @@ class PointToPoint(unittest.TestCase):
         logs.call(1, 40, 110, "MPI_Recv", "receives:0,0,7,0,4")
         self.assertEqual(logs.waits(), [])
 
+    def test_who_exchanges_messages_that_need_no_receive_waits_for_the_other_ones_send(self):
+        for first, expected in ((96, ("late-sender", 0, 86, 1)), (92, ("late-receiver", 0, 88, 1))):
+            logs = Logs(2)
+            for at, receive in ((0, first), (1000, 1092)):
+                logs.call(0, at, at + 1, "MPI_Isend", f"sends:{at + 1},1,7,0,4,2")
+                logs.call(0, at + 2, at + 3, "MPI_Irecv", f"receives:{at + 2},1,7,0,4")
+                logs.call(0, at + 4, at + 95, "MPI_Waitall", f"completes:{at + 1}", f"completes:{at + 2}")
+                logs.call(1, at + 90, at + 91, "MPI_Isend", f"sends:{at + 1},0,7,0,4,0")
+                logs.call(1, receive, receive + 1, "MPI_Irecv", f"receives:{at + 2},0,7,0,4")
+                logs.call(1, at + 101, at + 110, "MPI_Waitall", f"completes:{at + 1}", f"completes:{at + 2}")
+            self.assertEqual([wait for wait in logs.waits() if wait[1] == 0][-1:], [expected])
+
     def test_late_receiver_only_where_the_send_waits(self):
         for mode, expected in ((0, []), (1, [("late-receiver", 0, 50, 1)]), (2, [("late-receiver", 0, 50, 1)])):
             logs = Logs(2)

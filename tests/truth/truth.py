@@ -22,8 +22,9 @@ late-sender          receive, completion or probe: until the send's enter.
   late-sender-wrong-order  (part of it) if another message, sent before this one and before the end of this wait, was
                      received by the same rank later than this one.
 late-receiver        synchronous send or its completion: until the enter of the call that posted the receive. Sends
-                     of mode 0 never wait; those of mode 2 by the overlap alone, unless the call ended before a
-                     receive of one of its sends was posted.
+                     of mode 0 never wait; those of mode 2 by the overlap alone, unless the call ended before the
+                     receive was posted of one of its sends that is no smaller, or, where it waited for something
+                     else too, an earlier call did with such a send to the same receiver.
                      A call that completes several operations waits for the latest of them (MPI_Waitall), a Waitany
                      or Waitsome for the earliest of those it completed. The pattern is that of the operation which
                      decides; one wait per call.

@@ -2,8 +2,9 @@
 
 import collections
 import dataclasses
+import math
 
-from truth_logs import Call, EAGER, STANDARD
+from truth_logs import Call, EAGER, STANDARD, SYNCHRONOUS
 from truth_waits import Waits
 
 EARLIEST_COMPLETES = ("MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome")
@@ -16,6 +17,7 @@ class Message:
     posted: Call
     completed: Call
     mode: int
+    size: float
     other: "Message" = None
 
 
@@ -28,16 +30,16 @@ class Messages(Waits):
         for log in self.ranks:
             done = self._completed_operations(log)
             for call in log.calls:
-                for operation, peer, tag, communicator, _, mode in call.all("sends"):
+                for operation, peer, tag, communicator, size, mode in call.all("sends"):
                     completion, _ = done.get(operation, (None, ())) if operation else (call, ())
-                    message = Message(call, completion, mode)
+                    message = Message(call, completion, mode, size if mode != SYNCHRONOUS else math.inf)
                     sends[communicator, log.rank, peer, tag].append(message)
                     operations.setdefault((log.rank, operation or call), []).append(("send", message))
-                for operation, peer, tag, communicator, _ in call.all("receives"):
+                for operation, peer, tag, communicator, size in call.all("receives"):
                     completion, actual = done.get(operation, (None, ())) if operation else (call, ())
                     if actual:
                         peer, tag = actual
-                    message = Message(call, completion, STANDARD)
+                    message = Message(call, completion, STANDARD, size)
                     receives[communicator, peer, log.rank, tag].append(message)
                     operations.setdefault((log.rank, operation or call), []).append(("receive", message))
         for key in sends.keys() | receives.keys():
@@ -61,6 +63,7 @@ class Messages(Waits):
     def _completions(self, messages, collectives):
         """Waits of every call that completes point-to-point operations or nonblocking collectives, and of probes."""
         for log in self.ranks:
+            eager = {}  # by thread and receiving thread: the largest send that was seen to need no receive
             for call in log.calls:
                 ends = []
                 operations = [operation for operation, *_ in call.all("completes")]
@@ -70,24 +73,46 @@ class Messages(Waits):
                     if key is not call and (log.rank, key) in collectives["started"]:
                         ends.append(collectives["started"][log.rank, key])
                 ends += [self._probe_end(call, *probe) for probe in call.all("probes")]
-                ends = [end for end in ends if end is not None]
-                # A receive that was posted after the call shows that the call's sends needed none.
-                if call.function not in EARLIEST_COMPLETES and any(end[0] == "late-receiver" and end[1] >= call.exit for end in ends):
-                    ends = [end for end in ends if end[0] != "late-receiver"]
+                ends = self._needed([end for end in ends if end is not None], call, eager)
                 if ends:
                     # MPI_Sendrecv may wait for one call twice: as a receiver, since most sends need not wait.
                     sign = 1 if call.function in EARLIEST_COMPLETES else -1
-                    pattern, until, cause, receive = min(ends, key=lambda end: (sign * end[1], end[0] != "late-sender"))
-                    if self._add(pattern, call, until, cause) and receive is not None:
-                        self._wrong_order(call, receive)
+                    pattern, until, cause, message = min(ends, key=lambda end: (sign * end[1], end[0] != "late-sender"))
+                    if self._add(pattern, call, until, cause) and pattern == "late-sender" and message is not None:
+                        self._wrong_order(call, message)
+
+    @staticmethod
+    def _needed(ends, call, eager):
+        """Without sends that needed no receive. One that was posted after the call shows that its send needed none, nor did
+        those of the call that are no larger; and where the call waited for something else, nor do such sends to the same
+        receiver in it and later. (MPI_Send, which does nothing else, shows only what it did itself.)"""
+        largest = -1
+        if call.function not in EARLIEST_COMPLETES:
+            for pattern, until, cause, message in ends:
+                if pattern == "late-receiver" and until >= call.exit and message.mode == STANDARD:
+                    largest = max(largest, message.size)
+                    if message.posted is call and len(ends) == 1:
+                        continue
+                    key = call.thread, cause.rank, cause.thread
+                    eager[key] = max(eager.get(key, -1), message.size)
+        ends = [end for end in ends if end[0] != "late-receiver" or end[3].size > largest]
+
+        def is_eager(end):
+            pattern, _, cause, message = end
+            return pattern == "late-receiver" and message.size <= eager.get((call.thread, cause.rank, cause.thread), -1)
+
+        others = [end for end in ends if not is_eager(end)]
+        sign = 1 if call.function in EARLIEST_COMPLETES else -1
+        decider = min(others, key=lambda end: sign * end[1], default=None)
+        return others if decider is not None and call.enter < decider[1] < call.exit else ends
 
     def _message_end(self, sort, message):
-        """What a completed operation waited for: (pattern, time, cause, the receive's Message or None)."""
+        """What a completed operation waited for: (pattern, time, cause, its Message)."""
         if message.other is None or (sort == "send" and message.mode == EAGER):
             return None
         cause = message.other.posted
         if sort == "send":
-            return "late-receiver", cause.enter, cause, None
+            return "late-receiver", cause.enter, cause, message
         return "late-sender", cause.enter, cause, message
 
     def _probe_end(self, call, source, tag, communicator):

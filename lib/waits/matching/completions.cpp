@@ -38,6 +38,7 @@ void Completions::completed(const CallSite& call, std::uint64_t id) {
     store_.add(call.id.location, Candidate{.event = call.id.index,
                                            .pattern = half->pattern,
                                            .first = half->first,
+                                           .size = half->size,
                                            .ns = half->ns,
                                            .cause = half->event,
                                            .cause_context = half->cause_context});
@@ -54,6 +55,7 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& 
     half->cause_context = candidate.cause_context;
     half->pattern = candidate.pattern;
     half->first = candidate.first;
+    half->size = candidate.size;
     half->kind = Half::Kind::candidate;
     return;
   }

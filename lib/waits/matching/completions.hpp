@@ -36,10 +36,11 @@ class Completions {
     std::uint64_t ns = 0;  // of the candidate; of the completing call: its enter
     std::uint32_t cause_context = 0;
     WaitPattern pattern = WaitPattern::none;
-    bool first = false;
-    bool any = false;  // of the completing call
-    Kind kind = Kind::nobody;
-    EventId event;  // the candidate's cause, or the completing call
+    bool first : 1 = false;
+    bool any : 1 = false;  // of the completing call
+    Kind kind : 2 = Kind::nobody;
+    std::uint16_t size = 0;  // of the candidate
+    EventId event;           // the candidate's cause, or the completing call
   };
   /// What was there before the call can only matter to one that returns at the first of several.
   static bool may_matter(std::uint64_t ns, std::uint64_t enter_ns, bool any) { return any || ns > enter_ns; }

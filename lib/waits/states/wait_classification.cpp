@@ -2,11 +2,14 @@
 // (definitions of Hermanns 2009 and Scalasca; docs/algorithms.md 7). The latest candidate decides, or the
 // earliest where the call returns at the first of its operations. The call waited only if that moment lies
 // between its enter and its exit. A receive that was posted after the exit shows that its send needed none,
-// nor did smaller ones of the call: then its other operations decide. Then the parts of waits (wrong order,
-// late complete, early fence) and completions are added. Candidates come in no order: they are sorted for
-// some thousand calls at a time. The same pass adds up what the line spent in its computation regions. Cost:
-// linear in events and candidates.
+// nor did smaller ones of the call: then its other operations decide. They also decide, where they can, in
+// later calls with such sends to the same receiver: two ranks that exchange small messages wait for each
+// other's sends. Then the parts of waits (wrong order, late complete, early fence) and completions are added.
+// Candidates come in no order: they are sorted for some thousand calls at a time. The same pass adds up what
+// the line spent in its computation regions. Cost: linear in events and candidates.
 #include "waits/states/wait_classification.hpp"
+
+#include "waits/timeline/dependencies.hpp"
 
 #include <algorithm>
 #include <map>
@@ -25,7 +28,8 @@ bool decides(const Candidate& a, const Candidate& b, bool earliest) {
 
 /// A call that completed without this receive: its send was eager.
 bool shows_eager(const Event& event, const Candidate& candidate) {
-  return !event.any && candidate.pattern == WaitPattern::late_receiver && candidate.ns >= event.exit_ns;
+  return !event.any && candidate.pattern == WaitPattern::late_receiver && candidate.ns >= event.exit_ns &&
+         candidate.size != Dependency::kSynchronous;
 }
 
 bool inside(const Event& event, std::uint64_t ns) {
@@ -37,6 +41,7 @@ bool inside(const Event& event, std::uint64_t ns) {
 const LineTimes& WaitClassification::classify(TimeLine& line) {
   line_ = &line;
   times_.clear();
+  largest_eager_.clear();
   sum_ns_ = 0;
   before_ = {};
   next_sample_ = 0;
@@ -132,24 +137,48 @@ void WaitClassification::add_waits() {
 
 // ---- what calls waited for
 
-/// All candidates of one call. Its wait comes first, where it waited.
-WaitClassification::Decided WaitClassification::decide(const Event& event,
-                                                       std::span<const Candidate> candidates) {
-  const Candidate* main = nullptr;
-  bool rarer = false;
+void WaitClassification::note_eager(const Event& event, std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates) {
+    if (!shows_eager(event, candidate)) continue;
+    int& largest = largest_eager_.try_emplace(candidate.cause.location, -1).first->second;
+    largest = std::max(largest, int{candidate.size});
+  }
+}
+
+/// Whether the send needs no receive, as far as was seen up to its call.
+bool WaitClassification::is_eager(const Candidate& candidate) const {
+  if (candidate.pattern != WaitPattern::late_receiver) return false;
+  const auto largest = largest_eager_.find(candidate.cause.location);
+  return largest != largest_eager_.end() && candidate.size <= largest->second;
+}
+
+/// The candidate that decides whether the call waited. Small messages may wait for the receiver, too, where
+/// too many of them are under way: only where nothing else keeps the call.
+const Candidate* WaitClassification::choose(const Event& event, std::span<const Candidate> candidates) const {
+  const Candidate* chosen = nullptr;
+  const Candidate* eager = nullptr;
   int largest_eager = -1;
   for (const Candidate& candidate : candidates) {
     if (shows_eager(event, candidate)) largest_eager = std::max(largest_eager, int{candidate.size});
   }
   for (const Candidate& candidate : candidates) {
-    if (!is_whole_wait(candidate.pattern)) {
-      rarer = true;
-    } else if ((candidate.pattern != WaitPattern::late_receiver || candidate.size > largest_eager) &&
-               (main == nullptr || decides(candidate, *main, event.any))) {
-      main = &candidate;
-    }
+    if (!is_whole_wait(candidate.pattern)) continue;
+    if (candidate.pattern == WaitPattern::late_receiver && candidate.size <= largest_eager) continue;
+    const Candidate*& best = is_eager(candidate) ? eager : chosen;
+    if (best == nullptr || decides(candidate, *best, event.any)) best = &candidate;
   }
-  if (main != nullptr && !inside(event, main->ns)) main = nullptr;
+  if (chosen != nullptr && inside(event, chosen->ns)) return chosen;
+  if (eager == nullptr || (chosen != nullptr && decides(*chosen, *eager, event.any))) return nullptr;
+  return inside(event, eager->ns) ? eager : nullptr;
+}
+
+/// All candidates of one call. Its wait comes first, where it waited.
+WaitClassification::Decided WaitClassification::decide(const Event& event,
+                                                       std::span<const Candidate> candidates) {
+  note_eager(event, candidates);
+  const Candidate* const main = choose(event, candidates);
+  const bool rarer = std::any_of(candidates.begin(), candidates.end(),
+                                 [](const Candidate& one) { return !is_whole_wait(one.pattern); });
   Decided decided;
   if (main != nullptr) decided = wait_for_main(event, *main);
   if (!rarer) return decided;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace culprit::waits {
@@ -49,6 +50,9 @@ class WaitClassification {
   void classify_block(std::uint32_t first, std::span<Event> events);
   void add_waits();
   void overlap(std::uint32_t wait);
+  void note_eager(const Event& event, std::span<const Candidate> candidates);
+  [[nodiscard]] bool is_eager(const Candidate& candidate) const;
+  [[nodiscard]] const Candidate* choose(const Event& event, std::span<const Candidate> candidates) const;
   [[nodiscard]] Decided decide(const Event& event, std::span<const Candidate> candidates);
   Decided wait_for_main(const Event& event, const Candidate& main);
   void late_complete(const Event& event, std::span<const Candidate> candidates, const Candidate& main);
@@ -84,6 +88,8 @@ class WaitClassification {
   std::vector<std::uint32_t> overlapped_;  // waits
 
   // Of the line:
+  std::unordered_map<Location, int>
+      largest_eager_;  // by receiver: of the sends to it that waited for no receive
   Before before_;
   std::uint64_t sum_ns_ = 0;
   std::uint32_t waits_before_ = 0;  // those found_

@@ -100,6 +100,23 @@ TEST_CASE("a receive that came after the call shows that its sends needed none")
   CHECK(both.classify() == OneLine::Found{{call, WaitPattern::late_sender, 50, 2}});
 }
 
+TEST_CASE("two that exchange messages which were seen to need no receive wait for each other's sends") {
+  OneLine line;
+  line.candidate(line.call(10, 20), WaitPattern::late_receiver, 30, 2);
+  for (const std::uint32_t receiver : {2U, 3U}) {
+    const std::uint32_t call = line.call(100, 200);
+    line.candidate(call, WaitPattern::late_sender, 150, receiver);
+    line.candidate(call, WaitPattern::late_receiver, 152, receiver);
+  }
+  // Nothing else keeps it: too many may be under way.
+  const std::uint32_t alone = line.call(300, 400);
+  line.candidate(alone, WaitPattern::late_sender, 290, 2);
+  line.candidate(alone, WaitPattern::late_receiver, 360, 2);
+  CHECK(line.classify() == OneLine::Found{{1, WaitPattern::late_sender, 50, 2},
+                                          {2, WaitPattern::late_receiver, 52, 3},
+                                          {alone, WaitPattern::late_receiver, 60, 2}});
+}
+
 TEST_CASE("of an early wait, late-complete lasts from the latest arrival on") {
   OneLine line;
   const std::uint32_t call = line.call(100, 900);

@@ -52,20 +52,23 @@ TEST_CASE("a send that is complete when the call returns that starts it did not 
 }
 
 TEST_CASE("a receive that was posted after the call's end says nothing of its larger sends") {
-  const auto waits = [](std::uint64_t first_bytes, std::uint64_t second_bytes) {
+  // With one record a round, the first receive is known before the call that completes its send.
+  const auto waits = [](std::uint64_t first_bytes, std::uint64_t second_bytes,
+                        std::uint64_t records_per_round = 1 << 18) {
     Operation first = message(kSend, 1), second = message(kSend, 2);
     first.bytes = first_bytes;
     second.bytes = second_bytes;
     ScriptedRun run(3);
     run.call(0, 10, 11, {begun(first, 1)});
     run.call(0, 12, 13, {begun(second, 2)});
-    run.call(0, 20, 610, {completed(first, 1), completed(second, 2)});
-    run.call(1, 600, 611, {message(kReceive, 0)});
-    run.call(2, 700, 701, {message(kReceive, 0)});
-    return analyse(run).waits;
+    run.call(0, 20'000'000, 610'000'000, {completed(first, 1), completed(second, 2)});
+    run.call(1, 100'000'000, 101'000'000, {message(kReceive, 0)});
+    run.call(2, 700'000'000, 701'000'000, {message(kReceive, 0)});
+    return analyse(run, 1, records_per_round).waits;
   };
-  const std::vector<FoundWait> for_the_first = {{0, 2, WaitPattern::late_receiver, 580, 1, 0}};
+  const std::vector<FoundWait> for_the_first = {{0, 2, WaitPattern::late_receiver, 80'000'000, 1, 0}};
   CHECK(waits(500'000, 8) == for_the_first);
+  CHECK(waits(500'000, 8, 1) == for_the_first);
   CHECK(waits(8, 500'000).empty());
   CHECK(waits(8, 8).empty());
 }
