@@ -68,10 +68,11 @@ std::vector<const Process*> other_ends(const Ranks& ranks, const Message& messag
   const auto context = ranks.picture().contexts.find(message.comm);
   if (context == ranks.picture().contexts.end()) return {nullptr};
   const Context& known = context->second;
-  const auto& senders = known.others.empty() ? known.members : known.others;
-  if (senders.size() > kMostNamed) return {nullptr};
+  if (known.members.size() + known.others.size() > kMostNamed) return {nullptr};
   std::vector<const Process*> ends;
-  for (const std::int32_t rank : senders) ends.push_back(ranks.find(rank));
+  for (const auto* const side : {&known.members, &known.others}) {
+    for (const std::int32_t rank : *side) ends.push_back(ranks.find(rank));
+  }
   return ends;
 }
 

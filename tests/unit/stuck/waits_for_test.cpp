@@ -184,6 +184,20 @@ TEST_CASE("whether a receive from any source has met its message, all senders sa
   CHECK(of(picture, 0).unknown);
 }
 
+TEST_CASE("a receive from any source on an intercommunicator has its message from the other side") {
+  constexpr std::uint64_t kInter = 9;
+  for (const std::int32_t receiver : {0, 2}) {
+    Picture picture = job(3);
+    know_all(picture);
+    picture.contexts[kInter] = {.kind = ContextKind::intercommunicator, .members = {0, 1}, .others = {2}};
+    in(picture, receiver, CallKind::receive, "MPI_Recv").messages = {
+        message(CallKind::receive, kAnySource, 5, kInter)};
+    CHECK_FALSE(of(picture, receiver).unknown);
+    begin(picture, 2 - receiver, message(CallKind::send, receiver, 5, kInter));
+    CHECK(of(picture, receiver).unknown);
+  }
+}
+
 TEST_CASE("of several requests, one that can come is enough to hope for") {
   Picture picture = job(3);
   in(picture, 0, CallKind::all_requests, "MPI_Waitall").messages = {message(CallKind::receive, 1, 0),
