@@ -195,6 +195,7 @@ class Finder {
   [[nodiscard]] std::vector<Place> places_of(const std::vector<std::size_t>& members) const {
     std::set<Processors> distinct;
     std::vector<const ScheduledThread*> all;
+    all.reserve(members.size());
     for (const std::size_t t : members) {
       distinct.insert(processors_of(threads_[t].facts));
       all.push_back(&threads_[t].facts);

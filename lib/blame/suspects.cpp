@@ -376,6 +376,7 @@ std::vector<Found> Search::suspects_of(ContextId balanced, double blame, const L
   std::vector<End> ends =
       Walk(parts_, work_, late).from(balanced, lateness.rest, kRounding * kListed * blame / share);
   std::vector<double> explains;
+  explains.reserve(ends.size());
   for (const End& end : ends) explains.push_back(explained_by(end.excess, lateness, share));
   const double explained = std::accumulate(explains.begin(), explains.end(), 0.0) / blame;
   for (std::size_t i = 0; i < ends.size(); ++i) {

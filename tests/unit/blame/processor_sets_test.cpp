@@ -23,6 +23,7 @@ ScheduledThread on(std::initializer_list<std::uint16_t> processors) {
 
 std::vector<SharedProcessors> shared(const std::vector<ScheduledThread>& threads) {
   std::vector<const ScheduledThread*> all;
+  all.reserve(threads.size());
   for (const ScheduledThread& each : threads) all.push_back(&each);
   return shared_processors(all);
 }
