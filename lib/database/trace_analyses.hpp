@@ -145,6 +145,8 @@ struct TraceAnalyses {
       0;  ///< ranks whose time lines were analysed; 0: there was no trace, nothing else is set
   std::uint64_t stopped = 0;  ///< of them, those whose trace ends early: a limit, a full disk, damage
   UnmatchedOperations unmatched;
+  /// Whose sends, receives and probes are among them, ascending. Empty in files of older writers.
+  std::vector<std::int32_t> unmatched_ranks;
 
   double parallel = 0, load_balance = 0, communication = 0, serialization = 0, transfer = 0;
   std::uint64_t run_ns = 0;  ///< earliest exit of MPI_Init to latest exit of MPI_Finalize

@@ -58,6 +58,8 @@ Bytes encode_summary(const TraceAnalyses& a) {
   Encoder into;
   for (const std::uint64_t* count : counts_of(a)) into.put(*count);
   for (const double* share : shares_of(a)) into.put(*share);
+  into.put(static_cast<std::uint32_t>(a.unmatched_ranks.size()));
+  for (const std::int32_t rank : a.unmatched_ranks) into.put(rank);
   return into.take();
 }
 
@@ -159,6 +161,9 @@ void decode_summary(ByteSpan bytes, TraceAnalyses& a) {
   Decoder from(bytes, "the section on traces");
   for (std::uint64_t* count : counts_of(a)) *count = from.get<std::uint64_t>();
   for (double* share : shares_of(a)) *share = from.get<double>();
+  if (from.at_end()) return;  // of an older writer
+  a.unmatched_ranks.resize(from.get_count(sizeof(std::int32_t)));
+  for (std::int32_t& rank : a.unmatched_ranks) rank = from.get<std::int32_t>();
 }
 
 std::vector<Cause> decode_causes(ByteSpan bytes) {

@@ -31,11 +31,10 @@ class QueuePool {
     queue.last = at;
     ++size_;
   }
-  /// Of one queue: it counts them.
-  [[nodiscard]] std::size_t length(const Queue& queue) const {
-    std::size_t length = 0;
-    for (std::uint32_t at = queue.first; at != kNone; at = node(at).next) ++length;
-    return length;
+  /// Calls `visit(item)` for each item of one queue, in order.
+  template <typename Visit>
+  void for_each(const Queue& queue, Visit visit) const {
+    for (std::uint32_t at = queue.first; at != kNone; at = node(at).next) visit(node(at).item);
   }
   [[nodiscard]] const Item& front(const Queue& queue) const { return node(queue.first).item; }
   void pop(Queue& queue) {

@@ -164,7 +164,7 @@ class Database:
             "slowest_period_s": seconds((run.period_ns << min(of["most_halvings"], 63)) % 2**64),
             "epochs_lost": of["epochs_lost"], "unclassified_wait_s": seconds(of["unclassified_wait_ns"]),
             "excess_wait_s": seconds(of["excess_wait_ns"]), "traced_ranks": trace.traced_ranks, "traces_stopped": trace.stopped,
-            "unmatched": trace.unmatched,
+            "unmatched": trace.unmatched, "unmatched_ranks": list(trace.unmatched_ranks),
         }  # fmt: skip
 
     @cached_property

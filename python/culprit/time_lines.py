@@ -41,18 +41,21 @@ class Summary(NamedTuple):
     communication: float
     serialization: float
     transfer: float
+    unmatched_ranks: Tuple[int, ...]
 
 
 def summary(database: "Database") -> Summary:
     part = database.file.sections[TRACES]
-    numbers, shares = (0,) * 18, (0.0,) * 5
+    numbers, shares, ranks = (0,) * 18, (0.0,) * 5, ()
     if part.size:
         cursor = Cursor(part)
         numbers, shares = cursor.get("18Q"), cursor.get("5d")
+        if cursor.remaining:  # older writers end here
+            ranks = cursor.get(f"{cursor.count(4)}i")
     if numbers[15] > numbers[16]:
         part.fail("has a critical path that ends before it begins")
     times = map(seconds, (*numbers[11:15], numbers[16] - numbers[15], numbers[17]))
-    return Summary(*numbers[:2], dict(zip(UNMATCHED, numbers[2:11])), *times, *shares)
+    return Summary(*numbers[:2], dict(zip(UNMATCHED, numbers[2:11])), *times, *shares, ranks)
 
 
 def causes(database: "Database") -> Table:

@@ -142,6 +142,7 @@ QUALITY = {
     "dropped": whole, "full": whole, "world_size": whole, "clock_violations": whole, "clock_violations_left": whole, "clock_error_s": or_null(number), "cut_short": whole, "unreadable": whole, "sampling_s": number,
     "sampling_us": number, "tracing_s": number, "slowed_threads": whole, "slowest_period_s": number, "epochs_lost": whole,
     "unclassified_wait_s": number, "excess_wait_s": number, "traced_ranks": whole, "traces_stopped": whole,
+    "unmatched_ranks": [whole],
     "unmatched": dict.fromkeys(
         ("sends", "receives", "probes", "collectives", "fences", "epochs", "locks", "completions", "with_unrecorded_processes"), whole
     ),

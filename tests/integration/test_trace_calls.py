@@ -204,6 +204,18 @@ class TraceCalls(harness.Workspace):
                 self.assertEqual((kinds.count("send"), kinds.count("receive"), kinds[-1]), (3, 2, "finalize"))
             if how == "window":
                 self.assertEqual([kinds.count(kind) for kind in ("barrier", "create", "fence")], [10, 2, 3])
+        if how == "unmatched":
+            self.check_said(self.merge(self.here / how))
+
+    def check_said(self, database):
+        """That messages found no receive is said wherever it may have changed the result."""
+        quality = harness.viewer_json(database, "report")["quality"]
+        self.assertEqual((quality["unmatched"]["sends"], quality["unmatched_ranks"]), (6, [0, 1]))
+        for command in ("report", "waits", "causes", "hotspots", "critical-path", "what-if"):
+            options = ["--remove", "main"] if command == "what-if" else []
+            said = " ".join(harness.run([harness.VIEWER, database, command, *options]).stdout.split())
+            self.assertRegex(said, r"6 operations .*found no partner", command)
+            self.assertIn("messages of ranks 0, 1", said, command)
 
     def test_broken(self):
         for mpi, how in (("openmpi", "unmatched"), ("mpich", "window"), ("openmpi", "exit"), ("mpich", "kill"), ("mpich", "threads")):

@@ -174,7 +174,8 @@ Json quality_json(const database::Contents& experiment) {
           {"excess_wait_s", seconds_of(quality.excess_wait_ns)},
           {"traced_ranks", experiment.trace().traced},
           {"traces_stopped", experiment.trace().stopped},
-          {"unmatched", unmatched_json(experiment.trace().unmatched)}};
+          {"unmatched", unmatched_json(experiment.trace().unmatched)},
+          {"unmatched_ranks", experiment.trace().unmatched_ranks}};
 }
 
 Json report_json(const views::Figures& figures, const std::string& database, bool without_startup) {

@@ -203,7 +203,8 @@ class Writer {
     if (trace.stopped > 0)
       paragraph(screen_.warning(keep(counted(trace.stopped, "time line")) +
                                 " of them ended before the process did: what came then is not replayed."));
-    if (const std::string cut = last_calls_phrase(experiment_); !cut.empty()) paragraph(screen_.warning(cut));
+    for (const std::string& text : {last_calls_phrase(experiment_), no_partner_phrase(experiment_)})
+      if (!text.empty()) paragraph(screen_.warning(text));
     if (other_threads_call_mpi(experiment_))
       paragraph(
           screen_.warning("Other threads than main ones call MPI, too. How the threads of a process wait for "

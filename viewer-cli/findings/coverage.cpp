@@ -1,6 +1,7 @@
 #include "findings/coverage.hpp"
 
 #include "findings/diagnosis.hpp"
+#include "findings/phrases.hpp"
 #include "measurement/runtime_notes.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
@@ -286,6 +287,21 @@ std::string last_calls_phrase(const database::Contents& experiment) {
          " in then are missing here, and only samples (`view`) show them.";
 }
 
+std::string no_partner_phrase(const database::Contents& experiment) {
+  const database::TraceAnalyses& trace = experiment.trace();
+  const database::Run& run = experiment.run;
+  const bool whole =
+      trace.stopped == 0 && experiment.quality.cut_short == 0 && trace.traced >= run.world_size;
+  if (!whole || trace.unmatched.sum() == 0) return {};
+  const std::string of = trace.unmatched_ranks.empty()
+                             ? std::string()
+                             : " (messages of " + ranks_phrase(trace.unmatched_ranks) + ')';
+  return keep(counted(trace.unmatched.sum(), "operation")) + of +
+         " found no partner in the traces: waits for them are missing here, and those for other messages of "
+         "the same "
+         "source and tag may be wrong.";
+}
+
 std::string cut_time_lines_phrase(const database::Contents& experiment) {
   std::string text;
   if (const std::uint64_t cut = experiment.trace().stopped; cut > 0)
@@ -296,6 +312,8 @@ std::string cut_time_lines_phrase(const database::Contents& experiment) {
   if (experiment.trace().traced > 0 && sampling_was_stopped(experiment))
     text += std::string(text.empty() ? "" : " ") +
             "Sampling was stopped for a time, which is given here to the code before or after it.";
+  if (const std::string lone = no_partner_phrase(experiment); !lone.empty())
+    text += std::string(text.empty() ? "" : " ") + lone;
   return text;
 }
 

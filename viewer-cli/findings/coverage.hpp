@@ -90,8 +90,12 @@ std::string cut_short_phrase(const database::Contents& experiment);
 /// With time lines of processes without an end: that the calls which they were in have no record. Else empty.
 std::string last_calls_phrase(const database::Contents& experiment);
 
-/// Sentences for analyses of time lines of which some are cut, or hold a stop of sampling; empty where all
-/// are whole.
+/// Of time lines that are all whole: that operations found no partner, how many, and of which ranks; else
+/// empty.
+std::string no_partner_phrase(const database::Contents& experiment);
+
+/// Sentences for analyses of time lines of which some are cut, hold a stop of sampling, or do not match;
+/// empty where all are whole.
 std::string cut_time_lines_phrase(const database::Contents& experiment);
 
 /// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.

@@ -33,7 +33,8 @@ std::vector<std::int32_t> ranks_of(const database::Contents& experiment,
   return ranks;
 }
 
-/// Nobody reads a line of many parts: then how many they are says more.
+}  // namespace
+
 std::string ranks_phrase(std::span<const std::int32_t> ranks) {
   const std::vector<std::string> parts = views::parts_of_ranks(ranks);
   std::string list;
@@ -44,6 +45,8 @@ std::string ranks_phrase(std::span<const std::int32_t> ranks) {
   for (const std::string& part : std::span(parts).first(kFirstParts)) list += part + ", ";
   return counted(ranks.size(), "rank") + " (" + list + "...)";
 }
+
+namespace {
 
 std::string procedure_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                              bool unicode) {

@@ -54,6 +54,9 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
 /// `main threads`, or the workers' start routine in quotes with `threads`.
 std::string role_phrase(const database::Contents& experiment, std::uint32_t role);
 
+/// `rank 3`, `ranks 0-3, 8`; of many parts, which nobody reads, how many ranks there are. In any order.
+std::string ranks_phrase(std::span<const std::int32_t> ranks);
+
 /// ` (worker threads)`, where there are several roles.
 std::string role_suffix(const database::Contents& experiment, std::uint32_t role);
 

@@ -57,8 +57,9 @@ std::string unread_modules(const database::Contents& experiment) {
   return text;
 }
 
-/// `3 sends, 1 receive`, those that there are.
-std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
+/// `3 sends and 1 receive; messages of ranks 0-1`, those that there are.
+std::string unmatched_text(const database::TraceAnalyses& trace) {
+  const database::UnmatchedOperations& unmatched = trace.unmatched;
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, const std::string& noun, const std::string& of = {}) {
     if (count > 0) parts.push_back(keep(counted(count, noun) + of));
@@ -72,7 +73,9 @@ std::string unmatched_text(const database::UnmatchedOperations& unmatched) {
   add(unmatched.locks, "lock");
   add(unmatched.completions, "completion");
   add(unmatched.strangers, "operation", " with unrecorded processes");
-  return enumerate(parts);
+  return enumerate(parts) + (trace.unmatched_ranks.empty()
+                                 ? std::string()
+                                 : "; messages of " + ranks_phrase(trace.unmatched_ranks));
 }
 
 }  // namespace
@@ -360,7 +363,7 @@ void warn_of_traces(const database::Contents& experiment, const Warn& warn) {
   }
   if (const std::uint64_t unmatched = experiment.trace().unmatched.sum(); unmatched > 0) {
     warn(counted(unmatched, "operation") + " in the traces found no partner (" +
-         unmatched_text(experiment.trace().unmatched) +
+         unmatched_text(experiment.trace()) +
          "), which may never have completed; waits for them may be missing.");
   }
   if (const std::string clocks = clocks_text(experiment); !clocks.empty()) warn(clocks);

@@ -5,6 +5,7 @@
 
 #include "database/consistency.hpp"
 #include "exchange/machine.hpp"
+#include "exchange/message_exchange.hpp"
 #include "merge/timelines/communication.hpp"
 #include "merge/timelines/time_line_scopes.hpp"
 #include "merge/timelines/trace_tables.hpp"
@@ -23,6 +24,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace culprit::merge {
 namespace {
@@ -153,6 +155,12 @@ class Analyses {
                         .locks = sum(unmatched.locks),
                         .completions = sum(unmatched.completions),
                         .strangers = sum(unmatched.strangers)};
+    const std::set<std::int32_t>& own_ranks = matched_.store.unmatched_ranks;
+    const std::vector<std::int32_t> own_list(own_ranks.begin(), own_ranks.end());
+    std::vector<std::int32_t>& ranks = found_.unmatched_ranks;
+    ranks = exchange::items_at_root<std::int32_t>(comm_, own_list);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   }
 
   std::vector<Wait> find_waits() {

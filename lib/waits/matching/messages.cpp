@@ -337,17 +337,26 @@ void Messages::receive(const ReceiptNotice& notice) {
 
 // ---- receives with wildcards that were freed
 
+std::vector<const Messages::Held*> Messages::held_back() const {
+  std::vector<bool> gone(held_.size());
+  for (const std::uint64_t item : free_) gone[item] = true;
+  std::vector<const Held*> found;
+  for (std::size_t item = 0; item < held_.size(); ++item) {
+    if (!gone[item]) found.push_back(&held_[item]);
+  }
+  return found;
+}
+
 /// How many messages of each channel have no receive, not even one that is held back.
 std::map<Messages::Channel, std::int64_t> Messages::surplus() const {
   std::map<Channel, std::int64_t> surplus;
   for (const auto& [channel, queues] : channels_) {
-    if (!queues.sends.empty()) surplus[channel] = static_cast<std::int64_t>(sends_.length(queues.sends));
+    if (queues.sends.empty()) continue;
+    sends_.for_each(queues.sends, [&number = surplus[channel]](const Sent& /*sent*/) { ++number; });
   }
-  std::vector<bool> gone(held_.size());
-  for (const std::uint64_t item : free_) gone[item] = true;
-  for (std::size_t item = 0; item < held_.size(); ++item) {
-    if (gone[item] || held_[item].arrival.taker == Taker::probe) continue;
-    if (const auto found = surplus.find(held_[item].channel); found != surplus.end()) --found->second;
+  for (const Held* held : held_back()) {
+    const auto found = surplus.find(held->channel);
+    if (found != surplus.end() && held->arrival.taker != Taker::probe) --found->second;
   }
   std::erase_if(surplus, [](const auto& one) { return one.second <= 0; });
   return surplus;
@@ -371,6 +380,7 @@ void Messages::place_freed() {
     }
     if (first == left.end()) {
       ++store_.unmatched.receives;
+      store_.unmatched_ranks.insert(one.call.rank);
       withdraw(one.posted);
       continue;
     }
@@ -395,6 +405,15 @@ void Messages::finish() {
   store_.unmatched.receives += arrivals_.size() - probes_;
   store_.unmatched.receives += posted_.size();
   for (const PostingOrder& order : orders_) store_.unmatched.receives += order.held_back();
+  const auto of = [this](const EventId& call) {
+    store_.unmatched_ranks.insert(rank_map_.rank_of(call.location));
+  };
+  for (const auto& [channel, queues] : channels_) {
+    sends_.for_each(queues.sends, [&](const Sent& sent) { of(sent.call); });
+    arrivals_.for_each(queues.arrivals, [&](const Arrival& arrival) { of(arrival.posted); });
+  }
+  posted_.for_each([&](const Posted& posted) { of(posted.call); });
+  for (const Held* held : held_back()) of(held->arrival.posted);
 }
 
 }  // namespace culprit::waits

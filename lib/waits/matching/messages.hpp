@@ -159,6 +159,7 @@ class Messages {
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void notify_sender(const Sent& send, const Arrival& arrival);
   [[nodiscard]] std::map<Channel, std::int64_t> surplus() const;
+  [[nodiscard]] std::vector<const Held*> held_back() const;
   static bool fits(const Freed& receive, const Channel& channel);
 
   const RankMap& rank_map_;

@@ -56,6 +56,17 @@ class RequestTable {
     if (--window.used == 0 && window.places.size() > kLeastPlaces) put_aside(window);
   }
 
+  /// Calls `visit(value)` for each, in no order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Window& window : windows_) {
+      for (const Place& place : window.places) {
+        if (place.id != kNobody) visit(place.value);
+      }
+    }
+    for (const auto& [key, value] : elsewhere_) visit(value);
+  }
+
  private:
   /// Of a place that nobody has; a request with that number lies in the other table.
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -167,6 +168,7 @@ class TraceStore {
   static constexpr std::size_t kMostViolations = 1 << 20;
 
   Unmatched unmatched;
+  std::set<std::int32_t> unmatched_ranks;   ///< whose sends, receives and probes are among them
   std::uint64_t short_thread_waits_ns = 0;  ///< those that were too short for a record
   std::vector<ClockViolation> violations;
   RegionNumbers regions;

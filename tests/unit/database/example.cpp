@@ -269,6 +269,7 @@ TraceAnalyses example_trace(std::uint32_t locations, std::uint32_t contexts) {
       .traced = locations,
       .stopped = 1,
       .unmatched = {1, 2, 3, 4, 5, 6, 7, 8, 9},
+      .unmatched_ranks = {0, 2},
       .parallel = 0.5,
       .load_balance = 0.625,
       .communication = 0.8,

@@ -320,6 +320,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     found.delays.indirect_ns += delays.indirect_ns;
     found.delays.contradictory_ns += delays.contradictory_ns;
     found.unmatched.add(matched.unmatched());
+    found.unmatched_ranks.merge(std::set(matched.store.unmatched_ranks));
     for (TimeLine& line : matched.store.lines()) {
       for (const Wait& wait : line.waits) {
         found.waits.push_back({rank_map.rank_of(line.location), wait.event, wait.pattern, wait.ns,

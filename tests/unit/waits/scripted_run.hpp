@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,7 @@ struct FoundWait {
 struct Found {
   std::vector<FoundWait> waits;  // sorted
   Unmatched unmatched;
+  std::set<std::int32_t> unmatched_ranks;
   std::vector<WaitSum> sums;  // sorted
   DelayCosts delays;
   CriticalPath path;

@@ -301,6 +301,20 @@ TEST_CASE("what cut time lines lack is said with the lists that are made of them
   CHECK(hotspots_list(e, {}).notes == std::vector{phrase});
 }
 
+TEST_CASE("that operations found no partner is said with the lists of time lines, unless these are cut") {
+  SolverSample solver;
+  database::TraceAnalyses& trace = solver.sample.build().trace;
+  trace.traced = solver.sample.build().run.world_size;
+  trace.unmatched = {.sends = 2, .receives = 1};
+  trace.unmatched_ranks = {0, 1, 2, 5};
+  const std::string phrase = no_partner_phrase(solver.sample.experiment());
+  CHECK(unwrapped(phrase).starts_with(
+      "3 operations (messages of ranks 0-2, 5) found no partner in the traces: "));
+  CHECK(hotspots_list(solver.sample.experiment(), {}).notes == std::vector{phrase});
+  solver.sample.build().trace.stopped = 1;
+  CHECK(no_partner_phrase(solver.sample.experiment()).empty());
+}
+
 TEST_CASE("code is as costly as it is on all ranks together") {
   const SolverSample solver;
   const database::Contents& e = solver.sample.experiment();

@@ -148,16 +148,19 @@ TEST_CASE("What found no partner in the time lines is counted by kind") {
   trace.traced = 8;
   trace.stopped = 1;
   trace.unmatched = {.sends = 1, .receives = 5, .strangers = 3};
+  trace.unmatched_ranks = {2, 3, 4};
   std::string text;
   for (const char c : run(solver.sample, {}))
     if (c != '\n' && c != ' ') text += c;
   INFO(text);
-  CHECK(text.find(
-            "9operationsinthetracesfoundnopartner(1send,5receivesand3operationswithunrecordedprocesses)") !=
-        std::string::npos);
+  CHECK(
+      text.find(
+          "9operationsinthetracesfoundnopartner(1send,5receivesand3operationswithunrecordedprocesses;messages"
+          "ofranks2-4)") != std::string::npos);
   const nlohmann::json quality =
       nlohmann::json::parse(run(solver.sample, {"report", "--format", "json"}))["quality"];
   CHECK(quality["traces_stopped"] == 1);
+  CHECK(quality["unmatched_ranks"] == std::vector{2, 3, 4});
   CHECK(quality["unmatched"]["sends"] == 1);
   CHECK(quality["unmatched"]["receives"] == 5);
   CHECK(quality["unmatched"]["collectives"] == 0);

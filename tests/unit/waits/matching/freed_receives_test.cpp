@@ -1,6 +1,8 @@
 // Receives that MPI_Request_free freed before their messages came: they take them all the same.
 #include "scripted_run.hpp"
 
+#include <set>
+
 #include <catch2/catch.hpp>
 
 namespace freed_receives_test {
@@ -78,6 +80,7 @@ TEST_CASE("a freed receive whose message never came holds nothing back") {
   const Found found = analyse(run);
   CHECK(found.waits == std::vector<FoundWait>{{1, waited, WaitPattern::late_sender, 20, 0, sent}});
   CHECK(found.unmatched == Unmatched{.receives = 1});
+  CHECK(found.unmatched_ranks == std::set<std::int32_t>{1});
 }
 
 }  // namespace freed_receives_test

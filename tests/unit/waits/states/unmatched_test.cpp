@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -36,6 +37,7 @@ TEST_CASE("what finds no partner is counted, and nothing is guessed") {
     CHECK(found.unmatched.probes == 1);
     CHECK(found.unmatched.collectives == 1);
     CHECK(found.unmatched.strangers == 1);
+    CHECK(found.unmatched_ranks == std::set<std::int32_t>{0, 1});
   }
 }
 
