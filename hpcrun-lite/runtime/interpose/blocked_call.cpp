@@ -63,11 +63,11 @@ void cut(void* argument) {
   end_recording(record->thread);
 }
 
+/// The handler's stack is no place for handlers of the program's: all signals are blocked while it is used.
 constexpr KernelMask kAll = ~KernelMask{0};
 
 /// Calls `act` with a Record on the handler's stack; false where it could not do what it is for. With all
-/// signals blocked. Not inlined:
-/// the walk starts in this frame, which vanishes from the path as all of ours.
+/// signals blocked. Not inlined: the walk starts in this frame, which vanishes from the path as all of ours.
 __attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
   Record record{.thread = thread, .start = unwind::registers_here(), .done = false};
   move_to_handler_stack(thread, act, &record);

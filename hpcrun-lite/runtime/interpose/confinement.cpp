@@ -24,11 +24,11 @@
 namespace culprit::runtime {
 
 void end_before_confinement() {
+  forget_crashes();
   if (!own_process() || process.ended.load(std::memory_order_acquire)) return;
   if (file.open()) file.note("the program restricted its own system calls: nothing is recorded from then on");
   end_sampling();
   end_process(measurement::EndReason::exit);
-  forget_crashes();
   await_flusher();
   culprit_rt_thread.state = nullptr;
   process.active = false;  // from here on, even asking for the process id may be deadly
@@ -36,8 +36,8 @@ void end_before_confinement() {
 
 bool confines_by_prctl(long option, long mode, long filter) {
   constexpr long kSetUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH, which older headers lack
-  constexpr long kDispatchOn = 1;
-  if (option == kSetUserDispatch) return mode == kDispatchOn;
+  constexpr long kDispatchOff = 0;
+  if (option == kSetUserDispatch) return mode != kDispatchOff;
   return option == PR_SET_SECCOMP && (mode != SECCOMP_MODE_FILTER || filter != 0);
 }
 

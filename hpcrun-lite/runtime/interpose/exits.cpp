@@ -44,6 +44,7 @@ void before_abort(const void* frame) {
   if (!own_process()) return;
   if (abort_is_deadly()) {
     end_by_abort();
+    culprit::runtime::leave_default_action(SIGABRT);  // a second frame may not fit on the stack
   } else {
     culprit::runtime::announce_abort(reinterpret_cast<std::uintptr_t>(frame));
   }

@@ -44,9 +44,15 @@ constexpr std::uint64_t kForever = BlockedCall::kForever;
 /// The timeout of a look.
 constexpr timespec kNoTime{};
 
-/// A call that is given another time fails, however free what it waits for may be.
-bool is_valid(const timespec* time) {
-  return time->tv_nsec >= 0 && static_cast<std::uint64_t>(time->tv_nsec) < kSecond;
+/// Whether a call for a semaphore with this time need not wait: it has got it. A call that is given another
+/// time fails, however free the semaphore may be. Like the C library's own, a cancellation point.
+bool takes_at_once(sem_t* semaphore, const timespec* until) {
+  if (until->tv_nsec < 0 || static_cast<std::uint64_t>(until->tv_nsec) >= kSecond) return false;
+  pthread_testcancel();
+  const int error = errno;
+  const bool taken = sem_trywait(semaphore) == 0;
+  errno = error;
+  return taken;
 }
 
 /// Whether a set is there to be changed: of what cannot be read, the kernel says so. Only the kernel's part
@@ -273,15 +279,12 @@ using namespace culprit::runtime;
   return real arguments;                                                           \
   }
 
-#define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit, valid, \
-                                 at_once)                                                             \
-  CULPRIT_BEGIN(result, name, parameters, exceptions)                                                 \
-  const CallMark mark(CallMark::kind, real.address());                                                \
-  const int error = errno;                                                                            \
-  if ((valid) && real at_once == 0) return 0;                                                         \
-  errno = error;                                                                                      \
-  const BlockedCall call(real.address(), limit);                                                      \
-  return real arguments;                                                                              \
+#define CULPRIT_MARKS_AND_BLOCKS(result, name, parameters, exceptions, arguments, kind, limit, at_once) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                                                   \
+  const CallMark mark(CallMark::kind, real.address());                                                  \
+  if (at_once) return 0;                                                                                \
+  const BlockedCall call(real.address(), limit);                                                        \
+  return real arguments;                                                                                \
   }
 
 #define CULPRIT_LOCKS(result, name, parameters, exceptions, arguments, is_free) \

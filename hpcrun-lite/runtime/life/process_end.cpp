@@ -82,14 +82,39 @@ void seal_process(void* argument) {
   }
 }
 
+/// Whether the calling thread is on a stack that has too little room: a coroutine's, or an alternate one, on
+/// which a program's handler of crashes ends it.
+bool needs_stack(const Thread* thread) {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const Regions& own = thread->regions;
+  return here < own.stack_low + kHandlerStack || here >= own.stack_high;
+}
+
+bool another_is_dying() {
+  const long dying = process.dying.load(std::memory_order_acquire);
+  return dying != 0 && dying != thread_id();
+}
+
+/// Until the whole process dies, in a thread that would have gone on, or ended it otherwise, after that
+/// signal.
+void await_death() {
+  constexpr std::uint64_t kLook = kSecond / 1000;
+  for (std::uint64_t waited = 0; waited < 5 * kSecond; waited += kLook) {
+    const timespec look = to_timespec(kLook);
+    system_call(SYS_nanosleep, word(&look), 0);
+  }
+}
+
 }  // namespace
 
 void end_process(measurement::EndReason reason, int exit_status) {
-  if (process.ended.exchange(true, std::memory_order_acq_rel)) return;
+  if (process.ended.exchange(true, std::memory_order_acq_rel)) {
+    if (another_is_dying()) await_death();
+    return;
+  }
   End end{.reason = reason_of_end(reason), .exit_status = exit_status};
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
-  // A program's handler of crashes ends it, on a stack of its own.
-  if (Thread* thread = this_thread(); thread != nullptr) {
+  if (Thread* thread = this_thread(); thread != nullptr && needs_stack(thread)) {
     on_handler_stack(thread, seal_process, &end);
   } else {
     seal_process(&end);
@@ -126,16 +151,22 @@ bool may_record(Thread* thread, std::uint64_t sp) {
          !thread->busy.load(std::memory_order_relaxed) && (sp < stack || sp >= stack + kHandlerStack);
 }
 
+/// What of it other threads do meanwhile, which natively would be dead, is kept short: who ends the process
+/// or crashes as well waits.
 void crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
-  const struct sigaction standard {};
-  set_own_action(signal, &standard, nullptr);
   Crash where{.thread = this_thread(), .start = unwind::registers_of(context)};
-  if (may_record(where.thread, where.start.sp)) {
+  long nobody = 0;
+  if (may_record(where.thread, where.start.sp) &&
+      process.dying.compare_exchange_strong(nobody, thread_id(), std::memory_order_acq_rel)) {
     on_handler_stack(where.thread, note_where, &where);
     if (signal != SIGABRT) note_signal(signal);
     end_process(signal == SIGABRT ? measurement::EndReason::abort : measurement::EndReason::signal);
+  } else if (another_is_dying()) {
+    await_death();
   }
+  const struct sigaction standard {};
+  set_own_action(signal, &standard, nullptr);
   // It is pending until this handler returns: what it interrupted need not bring it about again.
   system_call(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, word(info));
   errno = error;

@@ -12,7 +12,8 @@ inline constexpr int kNoExitStatus = std::numeric_limits<int>::min();
 /// with. Async-signal-safe.
 void end_process(measurement::EndReason reason, int exit_status = kNoExitStatus);
 
-/// From now on the measurement of a process that crashes says by which signal, and where: before SIGSEGV,
+/// From now on the measurement of a process that crashes says by which signal and, if the thread has called
+/// MPI, where: before SIGSEGV,
 /// SIGBUS, SIGFPE, SIGILL or SIGABRT takes its default action, in whatever thread. What the program sees of
 /// these signals, and how it dies, stays as it is.
 void record_crashes();

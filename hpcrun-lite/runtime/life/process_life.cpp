@@ -259,6 +259,7 @@ void after_fork_in_child() {
   process.start_realtime_ns = static_cast<std::int64_t>(read_clock(CLOCK_REALTIME));
   process.stopped.store(false, std::memory_order_relaxed);
   process.ended.store(false, std::memory_order_relaxed);
+  process.dying.store(0, std::memory_order_relaxed);
   reset_control_after_fork();
   start_brake_of_child(process.brake.signal_ns());
   restart_regions_after_fork();

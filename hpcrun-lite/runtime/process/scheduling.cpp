@@ -28,7 +28,7 @@ constexpr std::uint64_t kSamplesOfWork = 4;
 struct Begin {
   int tid = 0;
   Schedule main;
-  // Of the host, since the measurement has a file.
+  // Of the host; of a forked child, since its measurement has a file.
   std::uint32_t online = 0;   ///< processors of the host
   std::uint64_t tick_ns = 0;  ///< what the kernel counts idle time in; 0: not known
   std::uint64_t time_ns = 0;
@@ -128,6 +128,7 @@ void ask(std::size_t index) {
 
 void begin_schedules() {
   begin_schedules_of_child();
+  begin_host_load();
   read_times(begun.tid, begun.main);
   read_switches(begun.tid, begun.main);
 }
@@ -135,17 +136,19 @@ void begin_schedules() {
 void begin_schedules_of_child() {
   begun = {};
   begun.tid = static_cast<int>(thread_id());
-  next_look = now() + kFirstLook;
+  begun.time_ns = now();
+  next_look = begun.time_ns + kFirstLook;
 }
 
 void begin_host_load() {
+  if (begun.online != 0) return;
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   const long ticks = sysconf(_SC_CLK_TCK);
   begun.online = online > 0 ? static_cast<std::uint32_t>(online) : 0;
   begun.tick_ns = ticks > 0 ? kSecond / static_cast<std::uint64_t>(ticks) : 0;
-  begun.time_ns = now();
   begun.throttled_ns = processor_limit().throttled_ns;
-  begun.idle_ns = idle_time();
+  // What was idle before is not known by now.
+  begun.idle_ns = now() - begun.time_ns < kSecond ? idle_time() : measurement::kIdleUnknown;
 }
 
 void note_schedules_now(std::uint64_t time) {

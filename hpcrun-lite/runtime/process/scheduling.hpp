@@ -8,13 +8,13 @@
 // before the flusher thread's next turn, are left out.
 namespace culprit::runtime {
 
-/// From here on counts what the process's threads do: at its start, and in a forked child, of which the kernel
-/// has counted nothing yet.
+/// From here on counts what the process's threads do: at its start, and in a forked child, of which the
+/// kernel has counted nothing yet.
 void begin_schedules();
 void begin_schedules_of_child();
 
-/// From here on counts what the host had to give: when the measurement gets its file. Most children of
-/// programs that fork never do, and would take 0.2 ms longer.
+/// Counts from here on what the host had to give, in a forked child whose measurement gets its file. Most
+/// children never do, and would take 0.2 ms longer. Else it has begun.
 void begin_host_load();
 
 /// The flusher thread's turn: asks the kernel of threads that are new, and of all if an eighth of the run has

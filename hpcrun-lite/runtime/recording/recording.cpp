@@ -169,13 +169,13 @@ bool ensure_file() {
   if (!try_lock_file()) return false;
   bool open = file.open();
   if (!open && !file_refused) {
+    begin_host_load();
     const int error = create_files();
     open = error == 0;
     file_wanted = file_later || short_of_descriptors(error);
     file_refused = !open && !file_wanted;
     if (open && known_rank >= 0) file.set_rank(known_rank, known_ranks, run_id(), known_mpi, world_is_whole);
     if (open) {
-      begin_host_load();
       file.set_stopped(control.stopped_total.load(std::memory_order_relaxed), 0);
       note_event_problems();
       note_copying();
@@ -327,7 +327,7 @@ namespace {
 /// `rank 3` or, of a process that is none, `a process`, one note for many, and `text` behind it.
 Text<160> note_of_process(const char* text) {
   Text<160> note;
-  if (known_rank >= 0) {
+  if (known_rank >= 0 && !rank_is_parents) {
     note.add("rank ").number(static_cast<std::uint64_t>(known_rank));
   } else {
     note.add("a process");

@@ -119,7 +119,8 @@ void leave_default_action(int signal) {
   if (!is_guarded(signal) || set_own_action(signal, nullptr, &action) != 0) return;
   const struct sigaction standard {};
   if (is_guard(signal, action)) set_own_action(signal, &standard, nullptr);
-  guards[signal].store(nullptr, std::memory_order_relaxed);
+  // A child of vfork shares what its parent knows.
+  if (own_process()) guards[signal].store(nullptr, std::memory_order_relaxed);
 }
 
 bool change_guarded(Sigaction real, int signal, const struct sigaction* action, struct sigaction* before,

@@ -32,7 +32,8 @@ void set_blocked_by_program(KernelMask blocked);
 namespace culprit::runtime {
 
 /// Takes the default action's place in the program's eyes: sigaction shows the default action, and setting
-/// that sets the guard. Called with all signals blocked, on the program's alternate stack if it has one.
+/// that sets the guard. Called with all signals blocked but the C library's own, on the program's alternate
+/// stack if it has one.
 using Guard = void (*)(int signal, siginfo_t* info, void* context);
 
 /// Guards the default action of `signal`, if that is what the program left it, and whenever it sets that

@@ -40,6 +40,7 @@ struct Process {
   std::atomic<bool> in_mpi{false};   ///< one of several ranks, from MPI_Init to the end of MPI_Finalize
   std::atomic<bool> stopped{false};  ///< no thread may record any more
   std::atomic<bool> ended{false};    ///< the end was recorded
+  std::atomic<long> dying{0};        ///< the thread that a signal kills once the end is recorded
 };
 
 inline constinit Process process;

@@ -228,7 +228,7 @@ void free_thread(Thread* thread);
 bool is_counting(Thread* thread, std::uintptr_t sp);
 
 /// Calls `act(argument)` on the calling thread's stack for handlers. With all signals blocked: it is no place
-/// for the program's handlers. Async-signal-safe.
+/// for the program's handlers. A fault there is deadly. Async-signal-safe.
 inline void move_to_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
   culprit_call_on_stack(argument, act, thread->handler_stack + kHandlerStack);
 }

@@ -4,6 +4,7 @@
 #include "runtime/system/system_calls.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace culprit::runtime {
@@ -56,8 +57,20 @@ void remember_standard_error() {
   standard_error = {.open = look_at_standard_error(status), .device = status.st_dev, .inode = status.st_ino};
 }
 
+namespace {
+
+/// Whether standard error takes a line within a second: nobody may read the pipe that it is, and the program
+/// is not to hang for a line of ours.
+bool takes_a_line() {
+  pollfd error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  const timespec second{.tv_sec = 1, .tv_nsec = 0};
+  return system_call(SYS_ppoll, word(&error), 1, word(&second), 0, sizeof(KernelMask)) != 0;
+}
+
+}  // namespace
+
 void say(const char* line, std::size_t length) {
-  if (!is_still_standard_error()) return;
+  if (!is_still_standard_error() || !takes_a_line()) return;
   // Standard error may be a pipe without a reader, or a file at its size limit.
   const measurement::WriteSignals signals;
   Spelled spelled;

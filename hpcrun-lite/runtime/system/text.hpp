@@ -87,7 +87,7 @@ void say(const Text<Size>& line) {
 }
 
 // Short texts of the kernel, files below /proc and /sys: nothing allocates, nor asks for the locale, which
-// the flusher thread has none of. Not for a handler.
+// the flusher thread has none of.
 
 /// The beginning of a file, as a string; empty where it cannot be read.
 const char* beginning_of(const char* path, char* text, std::size_t size);
