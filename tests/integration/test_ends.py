@@ -1,6 +1,7 @@
 """However a process ends, its status, signal and output are those of the unmeasured run, and what it recorded is
 there: complete where it ended itself, cut short (prof-mpi exits with 3) where it was killed or aborted."""
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -217,6 +218,21 @@ class Ends(Process):
         os.close(ends[1])
         self.assertEqual(status, 7)
         self.read(directory)
+
+    def test_standard_error_that_is_full(self):
+        """A program that prints nothing there itself ends as fast as ever."""
+        for how, status in (("return", 0), ("SIGSEGV", -signal.SIGSEGV)):
+            reader, writer = os.pipe()
+            os.set_blocking(writer, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writer, bytes(4096))
+            os.set_blocking(writer, True)
+            command = [self.launcher, "-o", self.here / how, *self.program, how, SECONDS]
+            ended = subprocess.run([str(word) for word in command], env=harness.ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=writer, timeout=60)
+            os.close(reader)
+            os.close(writer)
+            self.assertEqual(ended.returncode, status)
 
     def test_unwritable_directory(self):
         self.here.chmod(0o755)

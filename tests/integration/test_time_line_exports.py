@@ -197,6 +197,7 @@ class MessagesAndCollectives(harness.UnderBothMpis, Exports):
 
 
 EXCHANGE = 7  # the tag of every_operation.c's MPI_Isendrecv
+FREED = 25  # that of its receive which is freed before it completes: nobody sees it end
 
 
 class EveryOperation(harness.UnderBothMpis, Exports):
@@ -209,7 +210,7 @@ class EveryOperation(harness.UnderBothMpis, Exports):
             # MPICH 4.0 does not say how much its MPI_Isendrecv received, 2 of 9 integers: that counts as what it has room for.
             self.assertEqual({tuple(lengths) for *_, tag, lengths in received if tag == EXCHANGE}, {(36,)})
             received = [[*channel, tag, [8] if tag == EXCHANGE else lengths] for *channel, tag, lengths in received]
-        self.assertEqual(found["sent"], received)
+        self.assertEqual([row for row in found["sent"] if row[3] != FREED], received)
         for kind in ("MpiIsend", "MpiIrecv", "MpiCollectiveEnd", "NonBlockingCollectiveComplete", "RmaPut", "RmaGet", "RmaAtomic",
                      "RmaGroupSync", "RmaRequestLock", "RmaReleaseLock", "RmaCollectiveEnd", "RmaWinCreate", "RmaWinDestroy"):
             self.assertIn(kind, found["kinds"])

@@ -225,6 +225,16 @@ void crashes() {
     *nowhere = 1;
   });
   watch("in a thread", [] { std::thread([] { *nowhere = 1; }).join(); });
+  watch("in several threads", [] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) threads.emplace_back([] { *nowhere = 1; });
+    for (std::thread& thread : threads) thread.join();
+  });
+  watch("while the process ends", [] {
+    std::thread([] { *nowhere = 1; }).detach();
+    compute(50);
+    _exit(0);
+  });
   watch("blocked", [] {
     sigset_t all;
     sigfillset(&all);
