@@ -1,6 +1,7 @@
 """What sampling may cost is bounded: a handler that takes too long is called less often, a thread's memory ends at its
 limit. Neither loses time, and both are reported."""
 
+import shutil
 import unittest
 
 import harness
@@ -16,11 +17,12 @@ class BoundedCost(harness.Workspace):
     def measure(self, program, *events, **settings):
         """Returns `info`, and what the program prints."""
         directory = self.here / "run"
+        shutil.rmtree(directory, ignore_errors=True)
         options = [word for event in events for word in ("-e", event)]
         done = harness.run(
             [harness.HPCRUN, "-q", "-o", directory, *options, *program], env=dict(harness.ENVIRONMENT, **settings)
         )
-        merged = harness.run([harness.PROF_MPI, directory])
+        merged = harness.run([harness.PROF_MPI, "--force", directory])
         self.database = self.here / "run.db"
         info = harness.run([harness.VIEWER, self.database, "info"])
         report = harness.run([harness.VIEWER, self.database, "report"])
@@ -51,11 +53,15 @@ class BoundedCost(harness.Workspace):
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
 
     def test_so_is_one_without_realtime(self):
-        info = self.measured(3, "none", "CPUTIME@1000", CULPRIT_ADDED_COST="1000000000")
+        # The brake decides after 272 signals. A program that shares its processor gets fewer in the same CPU time.
+        for seconds in (3, 12, 48):
+            info = self.measured(seconds, "none", "CPUTIME@1000", CULPRIT_ADDED_COST="1000000000")
+            if info["samples"] >= 300 or info["slowed_threads"] > 0:
+                break
         self.assertEqual(info["slowed_threads"], 1)
         # What it computes, and what loading it and the machine's interrupts take.
-        self.assertGreater(self.charged("CPUTIME"), 3 * 0.8)
-        self.assertLess(self.charged("CPUTIME"), 3 * 1.5)
+        self.assertGreater(self.charged("CPUTIME"), seconds * 0.8)
+        self.assertLess(self.charged("CPUTIME"), seconds * 1.5)
         self.assert_told("sampling cost more than it may .*: 1 threads? (was|were) sampled more slowly")
 
     def test_signals_of_a_kernel_event_come_less_often(self):
