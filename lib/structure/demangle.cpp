@@ -29,7 +29,7 @@ constexpr std::size_t kLongestSymbol = 16384;
 constexpr std::size_t kLongestDemangled = 16384;
 
 /// What the demangler does without writing doubles with each of these: at most this many bits, some
-/// hundredths of a second. Symbols of 500 letters that libraries of templates have reach 23.
+/// hundredths of a second. The longest symbols of template libraries, of 500 characters, reach 23.
 constexpr double kMostExpansionBits = 24;
 constexpr int kMostConversionBits = 10;
 

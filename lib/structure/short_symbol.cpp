@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdint>
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 namespace culprit::structure {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kCapitals = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kDigits = "0123456789";
 
-bool opens_number(char letter) {
-  return letter >= '0' && letter <= '9';
+bool starts_with_digit(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
 }
 
 /// Takes `part` from the front.
@@ -26,8 +26,8 @@ bool take(std::string_view& rest, std::string_view part) {
   return true;
 }
 
-void skip_any(std::string_view& rest, std::string_view letters) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(letters), rest.size()));
+void skip_all(std::string_view& rest, std::string_view characters) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(characters), rest.size()));
 }
 
 /// `4mesh`; empty where there is none.
@@ -35,7 +35,7 @@ std::string_view take_identifier(std::string_view& rest) {
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
   const auto digits = static_cast<std::size_t>(end - rest.data());
-  if (error != std::errc() || !opens_number(rest.front()) || length > rest.size() - digits) return {};
+  if (error != std::errc() || !starts_with_digit(rest) || length > rest.size() - digits) return {};
   const std::string_view name = rest.substr(digits, length);
   rest.remove_prefix(digits + length);
   return name;
@@ -56,8 +56,8 @@ bool skip_literal(std::string_view& rest, std::string& open) {
 
 /// What stands in template arguments and refers to no identifier, or is one. False where nothing is known.
 bool skip_one(std::string_view& rest, std::string& open) {
+  if (starts_with_digit(rest)) return !take_identifier(rest).empty();
   const char letter = rest.front();
-  if (opens_number(letter)) return !take_identifier(rest).empty();
   rest.remove_prefix(1);
   switch (letter) {
     case 'I':
@@ -73,7 +73,7 @@ bool skip_one(std::string_view& rest, std::string& open) {
     case 'E':
       // Closures and unnamed types have a number behind them, as have what is local.
       if (open.back() == 'U') {
-        skip_any(rest, kDigits);
+        skip_all(rest, kDigits);
         if (!take(rest, "_")) return false;
       }
       open.pop_back();
@@ -86,11 +86,11 @@ bool skip_one(std::string_view& rest, std::string& open) {
         rest.remove_prefix(1);
         return true;
       }
-      skip_any(rest, kCapitals);
+      skip_all(rest, kCapitals);
       return take(rest, "_");
     case 'A':
     case 'T':
-      skip_any(rest, kDigits);
+      skip_all(rest, kDigits);
       return take(rest, "_");
     case 'D':
       if (rest.empty()) return false;
@@ -109,7 +109,7 @@ bool skip_balanced(std::string_view& rest, char first) {
     const std::size_t depth = open.size();
     if (rest.empty() || !skip_one(rest, open)) return false;
     // Behind a literal's type its value follows, which is no identifier's length.
-    if (open.ends_with('L') && open.size() <= depth) skip_any(rest, "n0123456789");
+    if (open.ends_with('L') && open.size() <= depth) skip_all(rest, "n0123456789");
   }
   return true;
 }
@@ -118,7 +118,7 @@ bool skip_balanced(std::string_view& rest, char first) {
 bool add_component(std::string_view& rest, std::string& name, std::string_view& last) {
   const auto add = [&name](std::string_view part) { name.append(name.empty() ? "" : "::").append(part); };
   if (rest.empty()) return false;
-  if (opens_number(rest.front())) {
+  if (starts_with_digit(rest)) {
     last = take_identifier(rest);
     if (last != "_GLOBAL__N_1" && !last.empty()) add(last);
     return !last.empty();
@@ -153,7 +153,7 @@ std::string short_name(const std::string& symbol) {
   std::string_view rest = symbol;
   if (!take(rest, "_Z") && !take(rest, "___Z")) return symbol;
   const bool nested = take(rest, "N");
-  if (nested) skip_any(rest, "rVKRO");
+  if (nested) skip_all(rest, "rVKRO");
   std::string name;
   std::string_view last;
   // Outside of nested names, what follows the name, or its arguments, are parameters.
@@ -165,9 +165,7 @@ std::string short_name(const std::string& symbol) {
     }
   }
   if (last.empty()) return symbol;
-  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
-  for (const char letter : symbol) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return fmt::format("{} [shortened {:06x}]", name, sum & 0xffffff);
+  return fmt::format("{} [shortened {:06x}]", name, XXH64(symbol.data(), symbol.size(), 0) & 0xffffff);
 }
 
 }  // namespace culprit::structure
