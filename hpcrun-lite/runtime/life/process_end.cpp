@@ -21,7 +21,6 @@
 #include "runtime/sampling/timers.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/state/thread.hpp"
-#include "runtime/system/c_library.hpp"
 #include "runtime/system/clock.hpp"
 #include "runtime/system/system_calls.hpp"
 
@@ -95,8 +94,8 @@ bool another_is_dying() {
   return dying != 0 && dying != thread_id();
 }
 
-/// Until the whole process dies, in a thread that would have gone on, or ended it otherwise, after that
-/// signal.
+/// Waits until the process dies; not for ever, since some processes do not die of a signal (the first one of
+/// a PID namespace).
 void await_death() {
   constexpr std::uint64_t kLook = kSecond / 1000;
   for (std::uint64_t waited = 0; waited < 5 * kSecond; waited += kLook) {
@@ -151,8 +150,8 @@ bool may_record(Thread* thread, std::uint64_t sp) {
          !thread->busy.load(std::memory_order_relaxed) && (sp < stack || sp >= stack + kHandlerStack);
 }
 
-/// What of it other threads do meanwhile, which natively would be dead, is kept short: who ends the process
-/// or crashes as well waits.
+/// Guards a deadly signal. Other threads run on until it takes its action: those that end the process, or
+/// crash as well, wait for that, so that the process dies as it would have.
 void crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   Crash where{.thread = this_thread(), .start = unwind::registers_of(context)};
@@ -165,10 +164,7 @@ void crash(int signal, siginfo_t* info, void* context) {
   } else if (another_is_dying()) {
     await_death();
   }
-  const struct sigaction standard {};
-  set_own_action(signal, &standard, nullptr);
-  // It is pending until this handler returns: what it interrupted need not bring it about again.
-  system_call(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, word(info));
+  take_default_action(signal, info);
   errno = error;
 }
 

@@ -132,18 +132,18 @@ bool change_guarded(Sigaction real, int signal, const struct sigaction* action, 
   return true;
 }
 
-namespace {
-
-/// What SIGIO does where nobody handles it.
-void end_by(int signal) {
+void take_default_action(int signal, siginfo_t* info) {
   const struct sigaction standard {};
   set_own_action(signal, &standard, nullptr);
-  system_call(SYS_tgkill, process.pid, thread_id(), signal);  // pending until this handler returns
+  // It is pending until the handler returns: what it interrupted need not bring it about again.
+  system_call(SYS_rt_tgsigqueueinfo, process_id(), thread_id(), signal, word(info));
 }
+
+namespace {
 
 void take_full_queue(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code != SI_KERNEL) {
-    end_by(signal);
+    take_default_action(signal, info);
     return;
   }
   // The counter that was meant stays silent: it is not known which.

@@ -36,6 +36,10 @@ namespace culprit::runtime {
 /// stack if it has one.
 using Guard = void (*)(int signal, siginfo_t* info, void* context);
 
+/// By a guard that has done what it is for: the default action follows when it returns, in what it
+/// interrupted.
+void take_default_action(int signal, siginfo_t* info);
+
 /// Guards the default action of `signal`, if that is what the program left it, and whenever it sets that
 /// again. From the constructor.
 void guard_default_action(int signal, Guard guard);
