@@ -145,9 +145,8 @@ void note_where(void* argument) {
 /// for.
 bool may_record(Thread* thread, std::uint64_t sp) {
   if (thread == nullptr || !process.active || !own_process()) return false;
-  const auto stack = reinterpret_cast<std::uintptr_t>(thread->handler_stack);
   return !process.ended.load(std::memory_order_acquire) && !is_counting(thread, sp) &&
-         !thread->busy.load(std::memory_order_relaxed) && (sp < stack || sp >= stack + kHandlerStack);
+         !thread->busy.load(std::memory_order_relaxed) && !is_handler_stack(thread, sp);
 }
 
 /// Guards a deadly signal. Other threads run on until it takes its action: those that end the process, or

@@ -227,6 +227,12 @@ void free_thread(Thread* thread);
 /// thread's stack was left by a longjmp, and forgotten. Async-signal-safe.
 bool is_counting(Thread* thread, std::uintptr_t sp);
 
+/// Whether an address lies on the thread's stack for handlers.
+inline bool is_handler_stack(const Thread* thread, std::uintptr_t address) {
+  const auto stack = reinterpret_cast<std::uintptr_t>(thread->handler_stack);
+  return address >= stack && address < stack + kHandlerStack;
+}
+
 /// Calls `act(argument)` on the calling thread's stack for handlers. With all signals blocked: it is no place
 /// for the program's handlers. A fault there is deadly. Async-signal-safe.
 inline void move_to_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
@@ -237,8 +243,7 @@ inline void move_to_handler_stack(Thread* thread, void (*act)(void*), void* argu
 /// stack: the program's own may be a coroutine's, or a signal handler's of 8 KB. Two system calls.
 inline void on_handler_stack(Thread* thread, void (*act)(void*), void* argument) {
   const char here = 0;
-  const char* const stack = thread->handler_stack;
-  if (&here >= stack && &here < stack + kHandlerStack) {
+  if (is_handler_stack(thread, reinterpret_cast<std::uintptr_t>(&here))) {
     act(argument);
     return;
   }
