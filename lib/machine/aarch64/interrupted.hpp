@@ -77,6 +77,11 @@ inline long system_call_number(const void* context) noexcept {
   return static_cast<long>(static_cast<const ucontext_t*>(context)->uc_mcontext.regs[8]);
 }
 
+/// What a system call returned at whose end a signal came: the kernel has left its result.
+inline std::uint64_t system_call_result(const void* context) noexcept {
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.regs[0];
+}
+
 /// True if it is a system call, which starts over or was broken off.
 inline bool in_system_call(const void* context) noexcept {
   const std::uint64_t pc = static_cast<const ucontext_t*>(context)->uc_mcontext.pc;

@@ -66,6 +66,11 @@ inline long system_call_number(const void* context) noexcept {
   return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX];
 }
 
+/// What a system call returned at whose end a signal came: the kernel has left its result.
+inline std::uint64_t system_call_result(const void* context) noexcept {
+  return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX]);
+}
+
 /// True if it is a system call, which starts over or was broken off.
 inline bool in_system_call(const void* context) noexcept {
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
