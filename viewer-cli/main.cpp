@@ -8,7 +8,6 @@
 #include "commands/stuck.hpp"
 #include "database/reader.hpp"
 #include "files/at_death.hpp"
-#include "findings/coverage.hpp"
 #include "print/output.hpp"
 #include "request/command_line.hpp"
 #include "request/open_database.hpp"
@@ -58,15 +57,6 @@ std::string change_of(const Opened& opened, const Opened& other) {
 bool wants_browser(const Invocation& invocation) {
   return (invocation.browse || !invocation.command_given) && invocation.format == Format::text &&
          tui::terminal_can_show_screens();
-}
-
-/// Whether the report is to begin with what held a job that was killed, or lost its launcher, at its end.
-bool begins_with_end(const Invocation& invocation, const views::Source& source) {
-  std::error_code error;
-  const database::Contents& experiment = source.experiment();
-  return invocation.command == Command::report && invocation.format == Format::text &&
-         (experiment.quality.cut_short > 0 || all_ranks_left(experiment)) &&
-         std::filesystem::is_directory(invocation.database, error);
 }
 
 /// A file that the user names is not replaced, and it is better to know before the run ends than after.
@@ -151,8 +141,6 @@ int run(int argc, const char* const* argv) {
       const int status = tui::browse(*opened.source, opened.path, find_screen(), std::move(start));
       return status == 0 && opened.degraded ? kDegraded : status;
     }
-    if (begins_with_end(invocation, *opened.source))
-      write_stuck_at_end(std::cout, find_screen(), invocation.database);
     if (invocation.command == Command::exporting) {
       run_export(std::cout, *opened.source, invocation);
     } else {

@@ -391,6 +391,10 @@ class Crash(harness.UnderBothMpis, harness.Workspace):
         report = " ".join(harness.run([harness.VIEWER, self.here / f"{how}.db", "report"]).stdout.split())
         begin = "Rank 2 was ended by SIGSEGV (Segmentation fault), for which the launcher killed the others. "
         self.assertTrue(report.startswith(begin), report)
+        # Of the directory, the first line says where, and the verdict not again that.
+        report = " ".join(harness.run([harness.VIEWER, directory, "report"], expect=None).stdout.split())
+        self.assertTrue(report.startswith("Crashed: SIGSEGV (Segmentation fault) ended rank 2, " + place), report)
+        self.assertNotIn("was ended by SIGSEGV", report)
 
 
 class Left(harness.UnderBothMpis, harness.Workspace):
@@ -408,6 +412,8 @@ class Left(harness.UnderBothMpis, harness.Workspace):
         report = " ".join(harness.run([harness.VIEWER, self.here / f"{how}.db", "report"]).stdout.split())
         self.assertTrue(report.startswith(f"Rank 2 ended with exit status {status} without MPI_Finalize, for which the launcher killed the others. "), report)
         self.assertIn("Rank 2 had ended without MPI_Finalize", report)
+        of_directory = " ".join(harness.run([harness.VIEWER, directory, "report"], expect=None).stdout.split())
+        self.assertEqual(of_directory[:60], report[:60])
 
 
 if __name__ == "__main__":

@@ -235,7 +235,8 @@ class Report {
   /// What a reader should take home, before all details (docs/diagnosis.md).
   void verdict() {
     if (!sampled()) return;
-    out_.add(Tone::verdict, out_.link(verdict_.text, place_of_verdict()), 0, 0);
+    const std::string loss = verdict_.text.substr(verdict_.end.size());
+    out_.add(Tone::verdict, verdict_.end + out_.link(loss, place_of_verdict()), 0, 0);
     out_.gap();
   }
 

@@ -67,10 +67,12 @@ void write_paragraph(std::ostream& out, const Screen& screen, std::size_t width,
 }  // namespace
 
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
-                  const std::string& database, bool without_startup) {
+                  const std::string& database, bool without_startup, bool end_told) {
   const std::size_t width = std::min(screen.width, kWidestProse);
-  const std::vector<ReportParagraph> paragraphs =
+  std::vector<ReportParagraph> paragraphs =
       report_paragraphs(figures, database, without_startup, width, screen.unicode);
+  std::vector<ReportPart>& verdict = paragraphs.front().parts;
+  if (end_told && verdict.size() > 1) verdict.erase(verdict.begin());
   const auto is_suspect = [](const ReportParagraph& each) { return each.tone == Tone::suspect; };
   for (auto at = paragraphs.begin(); at != paragraphs.end();) {
     if (is_suspect(*at)) {

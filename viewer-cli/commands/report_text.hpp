@@ -39,7 +39,9 @@ struct ReportParagraph {
   enum class Tone : std::uint8_t { verdict, sentence, suspect, quality, warning, gap };
   Tone tone = Tone::sentence;
   std::size_t indent = 0, hanging = 0;
-  std::vector<ReportPart> parts;  ///< of a suspect: its name, its work, and what it explains
+  /// Of a suspect: its name, its work, and what it explains. Of the verdict: what ended the run, where
+  /// something did, and the rest.
+  std::vector<ReportPart> parts;
 };
 std::string report_tone_name(ReportParagraph::Tone tone);
 
@@ -51,8 +53,8 @@ std::vector<ReportParagraph> report_paragraphs(const views::Figures& figures, co
 /// Where the run has a trace: what balancing the suspects of a sentence together saves, by a replay.
 ReplayedSuspects replayed_suspects(const views::Figures& figures, const std::string& database,
                                    bool without_startup);
-/// The same as text.
+/// The same as text. `end_told`: the user has just read what ended the run.
 void write_report(std::ostream& out, const Screen& screen, const views::Figures& figures,
-                  const std::string& database, bool without_startup = false);
+                  const std::string& database, bool without_startup = false, bool end_told = false);
 
 }  // namespace culprit::viewer

@@ -5,13 +5,17 @@
 #include "commands/list.hpp"
 #include "commands/report.hpp"
 #include "commands/report_text.hpp"
+#include "commands/stuck.hpp"
 #include "commands/variation.hpp"
 #include "commands/what_if.hpp"
+#include "findings/coverage.hpp"
 #include "findings/serving_threads.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"
 
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -49,12 +53,26 @@ void write_table_as(Format format, std::ostream& out, const database::Contents& 
       [&] { write_csv(out, experiment, table()); });
 }
 
+/// Whether the report is to begin with what held a job that was killed, or lost its launcher, at its end.
+bool begins_with_end(const Invocation& invocation, const views::Source& source) {
+  std::error_code error;
+  const database::Contents& experiment = source.experiment();
+  return (experiment.quality.cut_short > 0 || all_ranks_left(experiment)) &&
+         std::filesystem::is_directory(invocation.database, error);
+}
+
+void write_report_and_end(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                          const Invocation& invocation) {
+  const bool told =
+      begins_with_end(invocation, figures.source()) && write_stuck_at_end(out, screen, invocation.database);
+  write_report(out, screen, figures, invocation.database, invocation.without_startup, told);
+}
+
 void run_report(std::ostream& out, const Screen& screen, const views::Source& source,
                 const Invocation& invocation) {
   const views::Figures figures(source);
   write_as(
-      invocation.format, out,
-      [&] { write_report(out, screen, figures, invocation.database, invocation.without_startup); },
+      invocation.format, out, [&] { write_report_and_end(out, screen, figures, invocation); },
       [&] { return report_json(figures, invocation.database, invocation.without_startup); });
 }
 

@@ -308,24 +308,26 @@ int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocat
   return job.problems().empty() ? 0 : 1;
 }
 
-void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory) {
+bool write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory) {
   stuck::Job job(directory);
   Looks looks;
   try {
     looks.now = job.look(true);
-    if (looks.now.lives) return;  // it runs
+    if (looks.now.lives) return false;  // it runs
     if (!looks.now.over) looks = look_twice(job, directory);
   } catch (const std::runtime_error&) {
-    return;  // merging has reported what is wrong
+    return false;  // merging has reported what is wrong
   }
-  if (!looks.now.over) return;
+  if (!looks.now.over) return false;
   const stuck::Findings findings = find(looks, {});
-  if (findings.well()) return;
+  const bool crashed = !findings.crashed.empty();
+  if (!findings.stuck() && !crashed && !findings.all_left) return false;
   print::TextStream text(out, screen.colour);
   text << screen.warning(wrap(sentence_of(looks.now, findings), screen.width)) << '\n';
   write_problems(text, screen, findings);
   text << '\n';
   text.flush();
+  return crashed;
 }
 
 }  // namespace culprit::viewer

@@ -14,9 +14,10 @@ namespace culprit::viewer {
 /// Returns the exit status. Throws std::runtime_error whose what() is `what: file: why (what to do)`.
 int run_stuck(std::ostream& out, const Screen& screen, const Invocation& invocation);
 
-/// Of a job that was killed: what held it at its end, for the beginning of the report; writes nothing where
-/// it was not stuck.
-void write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory);
+/// Of a job that was killed: what held it at its end, or where it crashed, for the beginning of the report;
+/// writes nothing where it was not stuck, nor of a rank that left, of which the verdict says more. Returns
+/// whether it named a crash or an abort, with which the verdict then need not begin.
+bool write_stuck_at_end(std::ostream& out, const Screen& screen, const std::string& directory);
 
 // The parts, for tests.
 void write_stuck(std::ostream& out, const Screen& screen, const stuck::Picture& picture,

@@ -60,9 +60,18 @@ class VerdictWords {
         width_(width),
         unicode_(unicode) {}
 
-  [[nodiscard]] std::string text(VerdictKind kind) const { return gone() + loss(kind); }
+  /// What ended the run, where a rank did: before whatever the run loses.
+  [[nodiscard]] std::string gone() const {
+    if (const std::string crash = crash_phrase(experiment_); !crash.empty())
+      return capitalized(crash) +
+             (experiment_.quality.cut_short > 1 ? ", for which the launcher killed the others. " : ". ");
+    const std::vector<std::uint32_t> left = ranks_that_left(experiment_);
+    if (left.empty() || experiment_.quality.cut_short == 0) return {};
+    return capitalized(threads_phrase(experiment_, left)) + " ended" + exit_status_phrase(experiment_, left) +
+           " without MPI_Finalize, for which the launcher killed the others. ";
+  }
 
- private:
+  /// What the run loses.
   [[nodiscard]] std::string loss(VerdictKind kind) const {
     switch (kind) {
       case VerdictKind::healthy:
@@ -105,6 +114,7 @@ class VerdictWords {
            ". Measure a longer run, or sample faster (hpcrun-lite -e REALTIME@f1000).";
   }
 
+ private:
   /// What some ranks spend in MPI_Init and MPI_Finalize longer than the one that is there for the shortest
   /// time: they wait for those that come later.
   [[nodiscard]] std::string starts_apart() const {
@@ -232,17 +242,6 @@ class VerdictWords {
     if (one_s >= kMostOfAll * all_s) return " The others wait for that " + share(all_s) + " of the time.";
     return " The others wait for that " + share(one_s) +
            " of the time; together with other code of this kind, " + share(all_s) + '.';
-  }
-
-  /// What ended the run, where a rank did: before whatever the run loses.
-  [[nodiscard]] std::string gone() const {
-    if (const std::string crash = crash_phrase(experiment_); !crash.empty())
-      return capitalized(crash) +
-             (experiment_.quality.cut_short > 1 ? ", for which the launcher killed the others. " : ". ");
-    const std::vector<std::uint32_t> left = ranks_that_left(experiment_);
-    if (left.empty() || experiment_.quality.cut_short == 0) return {};
-    return capitalized(threads_phrase(experiment_, left)) + " ended" + exit_status_phrase(experiment_, left) +
-           " without MPI_Finalize, for which the launcher killed the others. ";
   }
 
   [[nodiscard]] std::string elsewhere() const {
@@ -398,9 +397,11 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
              (kind == VerdictKind::uneven_lasting && !measured.lasting)) {
     details = main_causes_phrase(figures, width, unicode);
   }
+  const VerdictWords words(figures.experiment(), diagnosis, measured, std::move(details), width, unicode);
+  const std::string end = words.gone();
   return {.kind = kind,
-          .text = VerdictWords(figures.experiment(), diagnosis, measured, std::move(details), width, unicode)
-                      .text(kind),
+          .end = end,
+          .text = end + words.loss(kind),
           .confidence = lost_paths_text(figures.experiment()).empty()
                             ? confidence(kind, measured, all_ranks_traced(figures.experiment()))
                             : Confidence::hint,

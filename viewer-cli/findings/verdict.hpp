@@ -34,7 +34,8 @@ VerdictKind decide(const Losses& losses);
 
 struct Verdict {
   VerdictKind kind = VerdictKind::healthy;
-  std::string text;  ///< a sentence or two
+  std::string end;   ///< what ended the run, where a rank did: `Rank 2 was ended by SIGSEGV (…). `
+  std::string text;  ///< a sentence or two, which begin with `end`
   database::Confidence confidence = database::Confidence::sure;
   Losses losses;
   IdlenessParts waiting;
