@@ -5,6 +5,7 @@
 
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/ends.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"
 #include "text/call_path_text.hpp"

@@ -8,7 +8,7 @@
 #include "commands/stuck.hpp"
 #include "commands/variation.hpp"
 #include "commands/what_if.hpp"
-#include "findings/coverage.hpp"
+#include "findings/ends.hpp"
 #include "findings/serving_threads.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"

@@ -4,6 +4,7 @@
 
 #include "commands/list.hpp"
 #include "findings/coverage.hpp"
+#include "findings/ends.hpp"
 #include "findings/mpi_calls.hpp"
 #include "merge/input/marker.hpp"
 #include "metrics/wait_pattern.hpp"

@@ -2,6 +2,7 @@
 
 #include "database/unread_module.hpp"
 #include "findings/coverage.hpp"
+#include "findings/ends.hpp"
 #include "findings/phrases.hpp"
 #include "measurement/runtime_notes.hpp"
 #include "text/prose.hpp"

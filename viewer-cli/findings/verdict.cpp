@@ -5,6 +5,7 @@
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/crowded.hpp"
+#include "findings/ends.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
 #include "findings/quality.hpp"

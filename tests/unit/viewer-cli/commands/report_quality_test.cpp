@@ -1,5 +1,5 @@
 // What the report says of gaps in the measurement behind it.
-#include "findings/coverage.hpp"
+#include "findings/ends.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
