@@ -84,8 +84,7 @@ class Report {
  private:
   /// Where sampling was refused, waits that the wrappers stamp are known, but not of how much time.
   [[nodiscard]] bool sampled() const {
-    return diagnosis_.total_s > 0 &&
-           (verdict_.losses.samples > 0 || refused_sampling_text(experiment_).empty());
+    return nothing_sampled_phrase(experiment_, diagnosis_.total_s, verdict_.losses.samples).empty();
   }
 
   /// What the run's time is counted in: one rank's seconds, rank-seconds, or thread-seconds.
@@ -106,29 +105,6 @@ class Report {
     return keep(grouped(part, decimals) + " of " + grouped(whole, decimals));
   }
 
-  /// What to do where there is nothing to diagnose.
-  [[nodiscard]] std::string why_nothing() const {
-    if (traced() && verdict_.losses.samples == 0) {
-      return "Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
-             "`critical-path`.";
-    }
-    // Where only other events are sampled, there is the time of waits, which wrappers stamp.
-    const std::vector<std::string>& events = experiment_.run.events;
-    const bool timed = events.empty() || std::ranges::any_of(events, [](const std::string& event) {
-                         return event.starts_with("REALTIME@");
-                       });
-    if (!timed) {
-      return "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
-             "REALTIME. "
-             "`view` shows the events that were.";
-    }
-    if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
-      return "Nothing was sampled: the system refused it: " + refused + '.';
-    return "Nothing was sampled, so there is nothing to diagnose. The program may have ended within its "
-           "first "
-           "sampling period, or have been measured with sampling switched off.";
-  }
-
   /// Several processes are often copies of a program that was not built with the launcher's MPI.
   [[nodiscard]] std::string without_mpi() const {
     std::uint64_t processes = 0;
@@ -140,10 +116,7 @@ class Report {
   }
 
   void headline() {
-    if (!sampled()) {
-      out_.say(why_nothing());
-      return;
-    }
+    if (!sampled()) return;
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
     if (diagnosis_.idle_s == 0) {
       const bool alone = experiment_.run.ranks == 0;
@@ -234,7 +207,10 @@ class Report {
 
   /// What a reader should take home, before all details (docs/diagnosis.md).
   void verdict() {
-    if (!sampled()) return;
+    if (!sampled()) {
+      out_.say(verdict_.text);
+      return;
+    }
     const std::string loss = verdict_.text.substr(verdict_.end.size());
     out_.add(Tone::verdict, verdict_.end + out_.link(loss, place_of_verdict()), 0, 0);
     out_.gap();

@@ -1,10 +1,12 @@
 // Divides idleness (docs/diagnosis.md, "What waiting consists of"). Time lines show how long each wait for a
 // late rank was; what is left of the calls' time is divided by the mean size of their messages. The kernel
-// shows how long each thread was ready to run without a processor: of that, what lay outside waits is known
-// from the CPU time of the work. Without time lines, what suspects and varying gaps explain is the waiting
-// for late ranks; of the rest, how much is for late ranks nothing shows, nor then what lacked a processor.
+// shows how long each thread was ready to run without a processor: of that, what lay in waits is known from
+// their CPU time (blame/machine.hpp). Without time lines, what suspects and varying gaps explain is the
+// waiting for late ranks; of the rest, how much is for late ranks nothing shows, nor then what lacked a
+// processor.
 #include "findings/idleness_parts.hpp"
 
+#include "blame/machine.hpp"
 #include "findings/coverage.hpp"
 #include "findings/mpi_calls.hpp"
 #include "metrics/wait_pattern.hpp"
@@ -48,19 +50,12 @@ std::map<database::ContextId, double> late_by_call(const database::Contents& exp
   return late;
 }
 
-/// Ready to run in a wait, without a processor. Outside waits a thread lacked one for no more than it lacked
-/// CPU time.
+/// Ready to run in a wait, without a processor.
 double without_processor(const database::Contents& experiment) {
-  double sum = 0;
-  for (const database::ScheduledThread& thread : experiment.machine().threads) {
-    const double lived = static_cast<double>(thread.lived_ns);
-    if (lived <= 0) continue;
-    const double in_work =
-        std::max(0.0, static_cast<double>(thread.work_ns) - static_cast<double>(thread.work_cpu_ns));
-    const double waiting = std::max(0.0, static_cast<double>(thread.runnable_ns) - in_work);
-    sum += std::min(waiting, static_cast<double>(thread.idle_ns)) / 1e9;
-  }
-  return sum;
+  double sum_ns = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads)
+    sum_ns += std::min(blame::preempted(thread).waits_ns, static_cast<double>(thread.idle_ns));
+  return sum_ns / 1e9;
 }
 
 /// Whether ranks started processes of another world or connected to some, whose operations are missing.

@@ -44,6 +44,7 @@ class Measurement {
     if (time_ && !experiment_.contexts.empty()) {
       add_calls();
       add_suspects();
+      losses_.suspects_s = losses_.serial_s + losses_.lasting_s;
       add_varying_work();
       divide_the_rest();
       add_lost_waits();
@@ -68,6 +69,7 @@ class Measurement {
       if (suspect.kind == database::MachineKind::slow) continue;
       losses_.few_processors = true;
       losses_.processors_s += seconds_of(suspect.lost_ns);
+      losses_.machine_explains_s += seconds_of(suspect.explains_ns);
     }
     for (const database::ScheduledThread& thread : experiment_.machine().threads)
       losses_.runnable_s += runnable_s(thread);
@@ -234,6 +236,7 @@ class Measurement {
   void add_varying_work() {
     if (experiment_.trace().traced > 0) {
       take_caused();
+      losses_.late_code_s = late_code_s();
       return;
     }
     for (const database::VaryingGap& gap : experiment_.varying_gaps())
@@ -254,6 +257,23 @@ class Measurement {
     take_of_it(losses_.lasting_s, late.lasting_s - explained_s);
     take_of_it(losses_.drifting_s, late.drifting_s);
     take_of_it(losses_.intermittent_s, caused_s);
+  }
+
+  /// What code of late ranks cost the others, beyond what ranks lacked a processor for in their work, which
+  /// made each of the others wait at most.
+  [[nodiscard]] double late_code_s() const {
+    double cost_s = 0, lacked_s = 0;
+    for (const database::Cause& cause : experiment_.trace().causes) {
+      const bool in_call =
+          !cause.scope.between && (experiment_.contexts[cause.scope.context].flags & database::kInWait) != 0;
+      if (!in_call) cost_s += seconds_of(cause.cost_ns());
+    }
+    for (const database::ScheduledThread& thread : experiment_.machine().threads) {
+      if (experiment_.locations[thread.location].rank >= 0)
+        lacked_s += blame::preempted(thread).work_ns / kNsPerSecond;
+    }
+    const double others = std::max<double>(1, static_cast<double>(experiment_.run.ranks)) - 1;
+    return std::max(0.0, cost_s - others * lacked_s);
   }
 
   /// Of the waiting in MPI that nothing explains so far.

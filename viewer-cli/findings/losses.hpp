@@ -16,11 +16,13 @@ struct Losses {
   std::uint64_t without_path = 0;  ///< samples of which only the number is known
   bool few_processors = false;     ///< the machine is a suspect, and not for slow processors
   double processors_s = 0;         ///< what those that could have worked lacked one then
+  double machine_explains_s = 0;   ///< of waiting, what that explains at most
   double runnable_s = 0;           ///< the same of all threads, in waits too
   double crowded_s = 0;            ///< all that threads lacked that share processors with too many
   double no_processor_s = 0;       ///< IdlenessParts::no_processor_s
   double perhaps_no_processor_s = 0;  ///< IdlenessParts::perhaps_no_processor_s
   double elsewhere_s = 0;             ///< IdlenessParts::elsewhere_s
+  double undivided_s = 0;             ///< IdlenessParts::undivided_s
   double total_s = 0;                 ///< of the run
   double asleep_s = 0;  ///< neither waiting for others nor reading and writing: wants no processor
   double startup_s = 0;
@@ -30,6 +32,8 @@ struct Losses {
   // Waiting for uneven work, by how it is uneven.
   double serial_s = 0, lasting_s = 0, drifting_s = 0, intermittent_s = 0;
   double messages_s = 0;      ///< the other waiting in MPI, and `moving_s`
+  double suspects_s = 0;      ///< of waiting for uneven work, what suspects explain
+  double late_code_s = 0;     ///< by time lines, what code of late ranks cost that did not lack a processor
   double moving_s = 0;        ///< in MPI calls, working: copying, sending, polling, reductions; not files
   double hidden_s = 0;        ///< waiting in MPI that is no loss, since main threads work meanwhile
   double threads_s = 0;       ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions

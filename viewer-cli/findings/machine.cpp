@@ -247,9 +247,13 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
                                          double idle_s, bool unicode) {
   std::vector<std::string> phrases;
   for (const MachineSuspect& suspect : experiment.machine().suspects) {
-    phrases.push_back((phrases.empty() ? "The machine is the first suspect: " : "The machine, too: ") +
+    const bool first = phrases.empty() &&
+                       (verdict.kind == VerdictKind::starved || suspect.kind == database::MachineKind::slow);
+    phrases.push_back((first             ? "The machine is the first suspect: "
+                       : phrases.empty() ? "The machine takes time, too: "
+                                         : "The machine, too: ") +
                       cause(experiment, suspect) + ' ' + effect(experiment, suspect, idle_s, unicode) + ' ' +
-                      advice(experiment, suspect) + (phrases.empty() ? " before you change code." : "."));
+                      advice(experiment, suspect) + (first ? " before you change code." : "."));
   }
   if (phrases.empty() && verdict.kind == VerdictKind::starved)
     phrases.push_back(

@@ -223,6 +223,27 @@ std::string refused_sampling_text(const database::Contents& experiment) {
   return {};
 }
 
+std::string nothing_sampled_phrase(const database::Contents& experiment, double total_s,
+                                   std::uint64_t samples) {
+  const std::string refused = refused_sampling_text(experiment);
+  // Where sampling was refused, waits that the wrappers stamp are known, but not of how much time.
+  if (total_s > 0 && (samples > 0 || refused.empty())) return {};
+  if (experiment.trace().traced > 0 && samples == 0)
+    return "Nothing was sampled, but its time lines hold every MPI call: see `waits`, `causes` and "
+           "`critical-path`.";
+  // Where only other events are sampled, there is the time of waits, which wrappers stamp.
+  const std::vector<std::string>& events = experiment.run.events;
+  const bool timed = events.empty() || std::ranges::any_of(events, [](const std::string& event) {
+                       return event.starts_with("REALTIME@");
+                     });
+  if (!timed)
+    return "Time was not measured, so waiting cannot be distinguished from work: measure with the event "
+           "REALTIME. `view` shows the events that were.";
+  if (!refused.empty()) return "Nothing was sampled: the system refused it: " + refused + '.';
+  return "Nothing was sampled, so there is nothing to diagnose. The program may have ended within its first "
+         "sampling period, or have been measured with sampling switched off.";
+}
+
 std::string quality_text(const database::Contents& experiment) {
   const database::Quality& quality = experiment.quality;
   const std::size_t threads = experiment.locations.size();

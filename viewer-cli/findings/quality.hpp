@@ -26,6 +26,11 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment);
 /// unavailable: raise the limit of pending signals, ulimit -i`; empty where it did not.
 std::string refused_sampling_text(const database::Contents& experiment);
 
+/// Why there is nothing to diagnose in a run of `total_s` with so many samples, and what to do; empty where
+/// there is.
+std::string nothing_sampled_phrase(const database::Contents& experiment, double total_s,
+                                   std::uint64_t samples);
+
 /// Of all threads; 0 where the metric, one of time, was not recorded.
 double total_seconds(const database::Contents& experiment, std::string_view metric);
 

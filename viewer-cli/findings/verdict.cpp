@@ -33,10 +33,12 @@ constexpr std::uint64_t kFewSamples = 20;
 /// Of the run without start-up: what is little to lose. Of the run: start-up that is worth a verdict; short
 /// runs of what runs for hours have some.
 constexpr double kLittle = 0.1, kMuchStartup = 0.2;
-// Of the run without start-up: below, a loss of several kinds, of which none is as large as the second, is
-// not worth a verdict.
+/// Of the run without start-up: below, a loss of several kinds, each of which is little, is not worth a
+/// verdict.
+constexpr double kScattered = 0.2;
 constexpr double kMostOfTheRun = 0.95;
-constexpr double kScattered = 0.2, kLargeEnough = 0.05;
+/// How much more waiting suspects must explain than the machine for the verdict to begin with them.
+constexpr double kPlainlyMore = 3;
 /// Of the run, without a processor: whatever else it waits for, it cannot go on.
 constexpr double kMostlyStarved = 0.5;
 /// Of the run, of all threads that share too few processors: who waits for other threads waits for processors
@@ -46,6 +48,27 @@ constexpr double kCrowdStarved = 0.25, kCrowdNotable = 0.1;
 constexpr double kLargePart = 1.0 / 3;
 /// Of the run: other waiting that is worth a clause.
 constexpr double kNotableWaiting = 0.01;
+
+bool is_little(double lost_s, const Losses& losses) {
+  return lost_s < kLittle * (losses.total_s - losses.startup_s);
+}
+
+/// Beside start-up, with all that threads wait for others.
+double lost_to_any_s(const Losses& losses) {
+  return losses.sum() - losses.threads_lost_s + losses.threads_s - losses.startup_s;
+}
+
+/// Whether lacking processors is a notable part of what the run loses. Who lacks one makes others wait, but
+/// does not read and write for longer.
+bool lacks_processors(const Losses& losses) {
+  const double lost_s = lost_to_any_s(losses);
+  if (!losses.few_processors || losses.io_s >= std::max(lost_s - losses.io_s, losses.processors_s))
+    return false;
+  if (losses.processors_s >= kLittle * losses.total_s) return true;
+  const double lacked_s = std::max({losses.processors_s, losses.machine_explains_s,
+                                    losses.no_processor_s + losses.perhaps_no_processor_s});
+  return !is_little(lost_s, losses) && lacked_s >= kLittle * lost_s;
+}
 
 /// The words for each kind.
 class VerdictWords {
@@ -84,10 +107,11 @@ class VerdictWords {
                starts_apart() + ". A longer run shows more of the program itself.";
       case VerdictKind::uneven_lasting:
         return "Uneven work" + of_suspect(measured_.lasting) +
-               others_wait(measured_.lasting, losses_.lasting_s) + (measured_.lasting ? "" : dearest());
+               others_wait(measured_.lasting, losses_.lasting_s) + (measured_.lasting ? "" : dearest()) +
+               lacking_too();
       case VerdictKind::serial:
         return "A serial section" + of_suspect(measured_.serial) +
-               others_wait(measured_.serial, losses_.serial_s);
+               others_wait(measured_.serial, losses_.serial_s) + lacking_too();
       case VerdictKind::uneven_drifting:
         return "Uneven work that moves: which ranks are late changes over the run. Ranks wait for that " +
                share(losses_.drifting_s) + " of the time." + dearest();
@@ -106,6 +130,9 @@ class VerdictWords {
       case VerdictKind::too_short:
         break;
     }
+    if (const std::string nothing = nothing_sampled_phrase(experiment_, losses_.total_s, losses_.samples);
+        !nothing.empty())
+      return nothing;
     if (losses_.mostly_lost())
       return "Not enough was recorded to say more: " + lost_paths_text(experiment_) + '.';
     if (const std::string refused = refused_sampling_text(experiment_); !refused.empty())
@@ -177,18 +204,28 @@ class VerdictWords {
   [[nodiscard]] std::string messages() const {
     const double moving_s = losses_.moving_s, waiting_s = losses_.messages_s - moving_s;
     const bool uneven = losses_.serial_s + losses_.lasting_s >= kNotableWaiting * losses_.total_s;
-    const std::string even = uneven ? "" : ", and none is consistently slower than the others";
+    const bool alone = experiment_.run.ranks == 1;
+    const std::string even = uneven || alone ? "" : ", and none is consistently slower than the others";
     if (moving_s > waiting_s)
       return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
              " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
-             "; in " + share(waiting_s) + " ranks wait" + even + other_waiting(waiting_s) + '.';
+             "; in " + share(waiting_s) + (alone ? " the rank waits" : " ranks wait") + even +
+             other_waiting(waiting_s) + '.';
     // The largest of all waiting is most of this part only where it is that large.
     const bool most = !diagnosis_.where.empty() && 2 * diagnosis_.where.front().seconds >= waiting_s;
     std::string detail = most ? in_calls(diagnosis_.where.front().name) : "";
     if (moving_s >= kNotableWaiting * losses_.total_s)
       detail += ", MPI calls work in another " + share(moving_s);
-    return "Communication: ranks wait " + share(waiting_s) + " of the time" + detail + even +
-           other_waiting(waiting_s) + '.';
+    const bool unknown = experiment_.trace().traced == 0 && 2 * losses_.undivided_s >= waiting_s &&
+                         are_ranks_comparable(experiment_);
+    return std::string("Communication: ") + (alone ? "the rank waits " : "ranks wait ") + share(waiting_s) +
+           " of the time" + detail + even + other_waiting(waiting_s) +
+           (unknown ? ". What for, only hpcrun-lite --trace shows." : ".");
+  }
+
+  /// Where the machine would be the verdict if code did not explain plainly more.
+  [[nodiscard]] std::string lacking_too() const {
+    return lacks_processors(losses_) ? " Processors lack, too: " + starved() : "";
   }
 
   [[nodiscard]] std::string starved() const {
@@ -332,30 +369,43 @@ std::string verdict_name(VerdictKind kind) {
 
 namespace {
 
-bool is_little(double lost_s, const Losses& losses) {
-  return lost_s < kLittle * (losses.total_s - losses.startup_s);
-}
-
 /// Where processors are what lacks, threads wait for that, too: all their waiting counts.
 bool is_starved(const Losses& losses) {
-  const double lost_s = losses.sum() - losses.threads_lost_s + losses.threads_s - losses.startup_s;
-  const bool little = is_little(lost_s, losses);
-  // Who lacks a processor makes others wait, but does not read and write for longer.
-  const bool mostly_io = losses.io_s >= std::max(lost_s - losses.io_s, losses.processors_s);
-  if (losses.few_processors && !mostly_io && (!little || losses.processors_s >= kLittle * losses.total_s))
-    return true;
+  const bool of_code = losses.suspects_s >= kPlainlyMore * losses.machine_explains_s &&
+                       losses.suspects_s >= losses.processors_s;
+  if (lacks_processors(losses) && !of_code) return true;
   if (losses.processors_s + losses.no_processor_s + losses.perhaps_no_processor_s >=
       kMostlyStarved * losses.total_s)
     return true;
-  // Then the scheduler makes now one rank late, now another.
-  if (losses.runnable_s >= kMostlyStarved * losses.total_s &&
+  // Then the scheduler makes now one rank late, now another, unless time lines show that their code does.
+  if (losses.runnable_s >= kMostlyStarved * losses.total_s && 2 * losses.late_code_s < losses.passing_s() &&
       losses.passing_s() >= std::max({kLittle * losses.total_s, losses.io_s, losses.threads_s,
                                       losses.serial_s + losses.lasting_s}))
     return true;
+  const bool little = is_little(lost_to_any_s(losses), losses);
   // Those that wait for threads, spinning, take the processors that these lack.
   const double other_s = std::max({losses.io_s, losses.serial_s, losses.lasting_s, losses.drifting_s,
                                    losses.intermittent_s, losses.messages_s, losses.startup_s});
   return losses.crowded_s >= kCrowdStarved * losses.total_s && !little && losses.threads_s >= other_s;
+}
+
+/// But for start-up. Without time lines, waiting that nothing explains may be for messages, or not: what is
+/// known goes before, unless it is much less.
+std::pair<double, VerdictKind> largest_loss(const Losses& losses) {
+  const std::array<std::pair<double, VerdictKind>, 6> known = {{
+      {losses.io_s, VerdictKind::io},
+      {losses.serial_s, VerdictKind::serial},
+      {losses.lasting_s, VerdictKind::uneven_lasting},
+      {losses.drifting_s, VerdictKind::uneven_drifting},
+      {losses.intermittent_s, VerdictKind::uneven_intermittent},
+      {losses.threads_lost_s, VerdictKind::threads_idle},
+  }};
+  const auto largest = *std::ranges::max_element(known, {}, [](const auto& kind) { return kind.first; });
+  const double perhaps_s = std::min(losses.undivided_s, losses.messages_s - losses.moving_s);
+  const bool leads = !is_little(largest.first, losses) && 2 * largest.first >= perhaps_s &&
+                     largest.first >= losses.messages_s - perhaps_s;
+  if (leads || largest.first >= losses.messages_s) return largest;
+  return {losses.messages_s, VerdictKind::messages};
 }
 
 }  // namespace
@@ -365,21 +415,12 @@ VerdictKind decide(const Losses& losses) {
     return VerdictKind::too_short;
   if (is_starved(losses)) return VerdictKind::starved;
   const double lost_s = losses.sum() - losses.startup_s;
-  const std::array<std::pair<double, VerdictKind>, 7> kinds = {{
-      {losses.io_s, VerdictKind::io},
-      {losses.serial_s, VerdictKind::serial},
-      {losses.lasting_s, VerdictKind::uneven_lasting},
-      {losses.drifting_s, VerdictKind::uneven_drifting},
-      {losses.intermittent_s, VerdictKind::uneven_intermittent},
-      {losses.messages_s, VerdictKind::messages},
-      {losses.threads_lost_s, VerdictKind::threads_idle},
-  }};
-  const auto largest = *std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.first; });
-  if (losses.startup_s >= kMuchStartup * losses.total_s && losses.startup_s > largest.first)
+  const auto [largest_s, largest] = largest_loss(losses);
+  if (losses.startup_s >= kMuchStartup * losses.total_s && losses.startup_s > largest_s)
     return VerdictKind::startup;
-  const double rest_s = losses.total_s - losses.startup_s;
-  const bool scattered = lost_s < kScattered * rest_s && largest.first < kLargeEnough * rest_s;
-  return is_little(lost_s, losses) || scattered ? VerdictKind::healthy : largest.second;
+  const bool scattered =
+      lost_s < kScattered * (losses.total_s - losses.startup_s) && is_little(largest_s, losses);
+  return is_little(lost_s, losses) || scattered ? VerdictKind::healthy : largest;
 }
 
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
@@ -389,6 +430,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   measured.losses.no_processor_s = parts.no_processor_s;
   measured.losses.perhaps_no_processor_s = parts.perhaps_no_processor_s;
   measured.losses.elsewhere_s = parts.elsewhere_s;
+  measured.losses.undivided_s = parts.undivided_s;
   const VerdictKind kind = decide(measured.losses);
   std::string details;
   if (kind == VerdictKind::threads_idle) {

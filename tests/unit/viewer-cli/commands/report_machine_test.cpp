@@ -14,8 +14,15 @@ namespace culprit::viewer::testing::report_machine_test {
 TEST_CASE("Waiting without a processor is unexplained for that reason") {
   SimpleSample starved(4, 3, 2, true);
   for (std::uint32_t location = 0; location < 4; ++location) {
-    starved.sample.build().machine.threads.push_back(
-        {.location = location, .runnable_ns = 2 * kSecond, .lived_ns = 5 * kSecond, .idle_ns = 2 * kSecond});
+    starved.sample.build().machine.threads.push_back({.location = location,
+                                                      .ran_ns = 3 * kSecond,
+                                                      .runnable_ns = 2 * kSecond,
+                                                      .lived_ns = 5 * kSecond,
+                                                      .sampled_ns = 5 * kSecond,
+                                                      .idle_ns = 2 * kSecond,
+                                                      .cpu_ns = 3 * kSecond,
+                                                      .work_ns = 3 * kSecond,
+                                                      .work_cpu_ns = 3 * kSecond});
   }
   CHECK(
       holds(flowing(run(starved.sample, {})),
@@ -29,16 +36,17 @@ TEST_CASE(
   database::Experiment& e = starved.sample.build();
   for (std::uint32_t location = 0; location < 4; ++location) {
     e.machine.threads.push_back({.location = location,
-                                 .ran_ns = kSecond,
+                                 .ran_ns = 3 * kSecond,
                                  .runnable_ns = 2 * kSecond,
                                  .lived_ns = 5 * kSecond,
                                  .sampled_ns = 5 * kSecond,
                                  .idle_ns = 2 * kSecond,
-                                 .cpu_ns = kSecond,
+                                 .cpu_ns = 3 * kSecond,
                                  .work_ns = 3 * kSecond,
                                  .work_cpu_ns = kSecond});
   }
-  e.machine.suspects.push_back({.kind = database::MachineKind::oversubscribed, .locations = {0, 1, 2, 3}});
+  e.machine.suspects.push_back(
+      {.kind = database::MachineKind::oversubscribed, .lost_ns = 8 * kSecond, .locations = {0, 1, 2, 3}});
   CHECK(run(starved.sample, {})
             .starts_with("Starved of processors: ranks 0-3 were ready to run, without one, for 40 % of the"));
   starved.sample.build().locations[3].rank = -1;

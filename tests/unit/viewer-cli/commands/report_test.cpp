@@ -1,4 +1,6 @@
 // The report's words, in the situations that it must read well for.
+#include "commands/report.hpp"
+
 #include "commands/report_parts.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/machine.hpp"
@@ -488,6 +490,8 @@ TEST_CASE("Nothing sampled, and time not measured") {
     cycles.build().run.events = {"PAPI_TOT_CYC@4000000"};
     cycles.finish();
     CHECK(run(cycles, {}).find("Time was not measured") == 0);
+    CHECK(report_json(views::Figures(cycles), {}, false)["verdict"]["text"].get<std::string>().starts_with(
+        "Time was not measured"));
   }
 }
 

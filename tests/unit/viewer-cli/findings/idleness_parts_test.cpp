@@ -81,11 +81,16 @@ TEST_CASE("without time lines, ranks without a processor may have waited for lat
   const auto parts_with = [&](std::uint32_t traced) {
     database::Experiment& e = solver.sample.build();
     e.trace.traced = traced;
+    // It lacks CPU time where it works, too: asleep.
     e.machine.threads = {{.location = 0,
+                          .ran_ns = 400 * kSecond,
                           .runnable_ns = 100 * kSecond,
                           .lived_ns = 1000 * kSecond,
                           .sampled_ns = 1000 * kSecond,
-                          .idle_ns = 200 * kSecond}};
+                          .idle_ns = 200 * kSecond,
+                          .cpu_ns = 400 * kSecond,
+                          .work_ns = 800 * kSecond,
+                          .work_cpu_ns = 300 * kSecond}};
     const views::Figures figures(solver.sample);
     return divide_idleness(figures, diagnose(figures), {});
   };

@@ -128,14 +128,60 @@ TEST_CASE("Where all lack processors for half of the run, ranks that are late in
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 
-TEST_CASE("Many small losses are not healthy from a fifth of the run on, or where one is notable") {
+TEST_CASE("Where time lines show that code makes ranks late in turns, processors are no other cause") {
   Losses losses = nothing_lost();
-  losses.io_s = losses.messages_s = 15;
-  losses.lasting_s = 19;
-  CHECK(decide(losses) == VerdictKind::healthy);
-  losses.lasting_s = 21;
+  losses.intermittent_s = 150;
+  losses.runnable_s = 201;
+  losses.late_code_s = 74;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.late_code_s = 76;
+  CHECK(decide(losses) == VerdictKind::uneven_intermittent);
+}
+
+TEST_CASE("Suspects that explain plainly more than the machine go before it") {
+  Losses losses = nothing_lost();
+  losses.few_processors = true;
+  losses.processors_s = losses.machine_explains_s = 45;
+  losses.lasting_s = losses.suspects_s = 134;
+  CHECK(decide(losses) == VerdictKind::starved);
+  losses.lasting_s = losses.suspects_s = 136;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
-  losses.lasting_s = losses.threads_lost_s = losses.intermittent_s = 18;
+  losses.machine_explains_s = 10;
+  losses.processors_s = 137;  // they would be late with even work, too
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
+TEST_CASE("A moment without a processor does not starve a run that waits for other things") {
+  Losses losses = nothing_lost();
+  losses.few_processors = true;
+  losses.messages_s = 200;
+  losses.processors_s = losses.machine_explains_s = 19;
+  CHECK(decide(losses) == VerdictKind::messages);
+  losses.machine_explains_s = 21;
+  CHECK(decide(losses) == VerdictKind::starved);
+}
+
+TEST_CASE("Without time lines, a known loss goes before waiting that nothing explains") {
+  Losses losses = nothing_lost();
+  losses.messages_s = losses.undivided_s = 100;
+  losses.lasting_s = 51;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+  losses.lasting_s = 49;
+  CHECK(decide(losses) == VerdictKind::messages);
+  losses.lasting_s = 51;
+  losses.moving_s = 52;  // of communication that much is known
+  CHECK(decide(losses) == VerdictKind::messages);
+}
+
+TEST_CASE("Small losses together are healthy up to a fifth of the run") {
+  Losses losses = nothing_lost();
+  losses.io_s = losses.messages_s = 20;
+  losses.lasting_s = 39;
+  CHECK(decide(losses) == VerdictKind::healthy);
+  losses.lasting_s = 41;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+  losses.threads_lost_s = losses.intermittent_s = 18;
+  losses.lasting_s = 21;
   CHECK(decide(losses) == VerdictKind::uneven_lasting);
 }
 
