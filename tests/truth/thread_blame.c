@@ -285,9 +285,7 @@ static void take(const char* name) {
   note("wait", name, "-", 1, begin);
 }
 
-/* Compilers make the last call of a function a jump: then it has left its call path. */
-#define STAYS __asm__ volatile("")
-
+/* The last call of such a function is a jump: then it has left its call path. */
 #define SECTION(name, milliseconds)                  \
   static __attribute__((noinline)) void name(void) { \
     take("mutex");                                   \
@@ -295,7 +293,6 @@ static void take(const char* name) {
     truth_sleep(milliseconds);                       \
     note("hold", "mutex", #name, 1, begin);          \
     pthread_mutex_unlock(&contended);                \
-    STAYS;                                           \
   }
 SECTION(long_section, 20)
 SECTION(short_section, 2)
@@ -355,7 +352,6 @@ static __attribute__((noinline)) void enter_long(void) {
     note("wait", "critical", "-", 1, begin);
     long_critical();
   }
-  STAYS;
 }
 static __attribute__((noinline)) void enter_short(void) {
   const long long begin = truth_now();
@@ -364,7 +360,6 @@ static __attribute__((noinline)) void enter_short(void) {
     note("wait", "critical", "-", 1, begin);
     short_critical();
   }
-  STAYS;
 }
 
 /* The same of OpenMP. */

@@ -23,7 +23,8 @@ template <typename Function, typename... Arguments>
 
 /// Takes the lock, waiting for it where another thread has or wants it.
 template <typename Function, typename... Arguments>
-void take(const void* lock, const Function& real, Arguments... arguments) {
+[[gnu::always_inline]] inline void take(const void* lock, const Function& real, Arguments... arguments) {
+  note_taken(lock);
   if (!culprit_rt_thread.counted) return real(arguments...);
   if (locks::want(lock) == 0) [[likely]]
     return real(arguments...);
@@ -32,7 +33,8 @@ void take(const void* lock, const Function& real, Arguments... arguments) {
 
 /// Counts who got the lock without waiting.
 template <typename Function>
-int try_to_take(void* lock, const Function& real) {
+[[gnu::always_inline]] inline int try_to_take(void* lock, const Function& real) {
+  note_taken(lock);
   const int taken = real(lock);
   if (taken != 0 && culprit_rt_thread.counted) locks::want(lock);
   return taken;
@@ -44,7 +46,7 @@ void give_back(const void* lock, const Function& real, Arguments... arguments) {
   const std::uint64_t owed = locks::anybody_waits() ? settle_lock(lock, 1) : 0;
   locks::unwant(lock);
   real(arguments...);
-  if (owed != 0) charge_lock_wait(owed);
+  if (owed != 0) charge_lock_wait(lock, owed);
 }
 
 }  // namespace
@@ -54,16 +56,16 @@ using namespace culprit::runtime;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters in parentheses
 #define CULPRIT_LIST(...) __VA_OPT__(, ) __VA_ARGS__
-#define CULPRIT_OF_LOCK(result, act, name, parameters, arguments, lock)         \
-  namespace {                                                                   \
-  struct name {                                                                 \
-    using Signature = result parameters;                                        \
-    static CULPRIT_REDIRECTED Redirected redirected;                            \
-    static result call(const Target<Signature>& real CULPRIT_LIST parameters) { \
-      return act(lock, real CULPRIT_LIST arguments);                            \
-    }                                                                           \
-  };                                                                            \
-  constinit Redirected name::redirected = redirected_to<name>(#name);           \
+#define CULPRIT_OF_LOCK(result, act, name, parameters, arguments, lock)                                \
+  namespace {                                                                                          \
+  struct name {                                                                                        \
+    using Signature = result parameters;                                                               \
+    static CULPRIT_REDIRECTED Redirected redirected;                                                   \
+    [[gnu::always_inline]] static result call(const Target<Signature>& real CULPRIT_LIST parameters) { \
+      return act(lock, real CULPRIT_LIST arguments);                                                   \
+    }                                                                                                  \
+  };                                                                                                   \
+  constinit Redirected name::redirected = redirected_to<name>(#name);                                  \
   }
 #define CULPRIT_TAKES(name, parameters, arguments, lock) \
   CULPRIT_OF_LOCK(void, take, name, parameters, arguments, lock)

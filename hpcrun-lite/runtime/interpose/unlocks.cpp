@@ -17,7 +17,7 @@ template <typename Signature, typename Lock>
   const std::uint64_t owed =
       settle_lock(const_cast<const void*>(static_cast<const volatile void*>(lock)), holders);
   const int result = real(lock);
-  if (owed != 0) charge_lock_wait(owed);
+  if (owed != 0) charge_lock_wait(lock, owed);
   return result;
 }
 

@@ -151,6 +151,11 @@ AwaitedLock lock_among(Lock* lock, Others... /*others*/) {
       .owner_at = reinterpret_cast<std::uintptr_t>(owner)};
 }
 
+template <typename First, typename... Others>
+constexpr First first_of(First first, Others... /*others*/) {
+  return first;
+}
+
 /// Calls a function that waits for a lock. Not inlined: its frame is what the mark lies in.
 template <typename Signature>
 struct WaitForLock {
@@ -170,7 +175,7 @@ struct WaitForLock {
 /// To wait for a condition is to give the mutex back.
 void give_back(const void* mutex) {
   if (!locks::anybody_waits()) return;
-  if (const std::uint64_t owed = settle_lock(mutex, 1); owed != 0) charge_lock_wait(owed);
+  if (const std::uint64_t owed = settle_lock(mutex, 1); owed != 0) charge_lock_wait(mutex, owed);
 }
 
 }  // namespace
@@ -289,6 +294,7 @@ using namespace culprit::runtime;
 
 #define CULPRIT_LOCKS(result, name, parameters, exceptions, arguments, is_free) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                           \
+  note_taken(first_of arguments);                                               \
   if (is_free) return real arguments;                                           \
   return WaitForLock<result parameters>{real} arguments;                        \
   }

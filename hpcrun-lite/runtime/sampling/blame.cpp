@@ -12,6 +12,7 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
+#include "runtime/recording/tail_call.hpp"
 #include "runtime/recording/traced_regions.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/own_memory.hpp"
@@ -204,6 +205,7 @@ WaitKind awaited_by(const Account& account) {
 struct Charge {
   Thread* thread;
   unwind::Registers start;
+  CallPlace taken;  ///< the lock, as far as known
   std::uint64_t ns;
 };
 
@@ -213,7 +215,8 @@ void record_charge(void* argument) {
   if (!begin_recording(thread)) return;
   if (ensure_tree(thread)) {
     WalkFlaws flaws;
-    const NodeIndex node = current_path(thread, charge->start, flaws);
+    const NodeIndex end = current_path(thread, charge->start, flaws);
+    const NodeIndex node = with_tail_caller(thread, end, charge->start.sp, charge->taken);
     thread->tree->count_caused(node, EpochKind::lock_wait_caused, charge->ns);
     if (thread->tree->asks_for_room()) ring_flusher();
   }
@@ -221,11 +224,11 @@ void record_charge(void* argument) {
 }
 
 /// Charges the call path of the caller of the function that calls this, which is in the middle of nothing of
-/// ours.
-[[gnu::noinline]] void charge_here(Thread* thread, std::uint64_t ns) {
+/// ours, and has given back a lock that was taken at `taken`.
+[[gnu::noinline]] void charge_here(Thread* thread, const CallPlace& taken, std::uint64_t ns) {
   const char place = 0;
   if (!own_process() || sampling_stopped() || is_held_off(thread, &place)) return;
-  Charge charge{.thread = thread, .start = unwind::registers_here(), .ns = ns};
+  Charge charge{.thread = thread, .start = unwind::registers_here(), .taken = taken, .ns = ns};
   on_handler_stack(thread, record_charge, &charge);
 }
 
@@ -420,7 +423,7 @@ std::uint64_t settle_lock(const void* lock, std::uint64_t holders) {
   return locks::is_awaited(lock) ? locks::charge(lock, account_time(), holders) : 0;
 }
 
-void charge_lock_wait(std::uint64_t owed) {
+void charge_lock_wait(const volatile void* lock, std::uint64_t owed) {
   Thread* thread = culprit_rt_thread.counted ? this_thread() : nullptr;
   if (thread == nullptr) {
     left_behind[static_cast<std::size_t>(ThreadTotal::lock_unborne)].fetch_add(owed,
@@ -436,8 +439,9 @@ void charge_lock_wait(std::uint64_t owed) {
     charged = kChargedAtOnce;
     blame.lock_pending -= charged;
   }
+  const TakenLocks::Place& taken = blame.taken.of(lock);
   const int error = errno;
-  charge_here(thread, charged);
+  charge_here(thread, taken.lock == lock ? taken.by : CallPlace{}, charged);
   errno = error;
 }
 

@@ -105,10 +105,21 @@ class LockWait {
   Thread* thread_;  ///< null: it is not counted, or within another wait
 };
 
+/// The calling function's caller takes `lock`, or waits for it. To be inlined into the function that stands
+/// for the one that does so. A few stores; nothing where threads are not counted.
+[[gnu::always_inline]] inline void note_taken(const volatile void* lock) {
+  if (!culprit_rt_thread.counted) return;
+  this_thread()->blame.taken.of(lock) = {
+      .lock = lock,
+      .by = {.return_to = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),
+             .cfa = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa())}};
+}
+
 /// What others have waited for `lock`, which the caller is about to give back together with `holders` in all;
 /// 0 where nobody does.
 std::uint64_t settle_lock(const void* lock, std::uint64_t holders);
-/// After it was given back: charges that to the caller's call path. Keeps errno.
-void charge_lock_wait(std::uint64_t owed);
+/// After it was given back: charges that to the caller's call path, or to the function that took the lock
+/// where that is gone by a tail call. Keeps errno.
+void charge_lock_wait(const volatile void* lock, std::uint64_t owed);
 
 }  // namespace culprit::runtime

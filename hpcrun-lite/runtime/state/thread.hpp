@@ -129,13 +129,34 @@ struct WaitSum {
 };
 
 /// What a thread has made others wait, and waited (docs/algorithms.md 12).
+/// A call that a function made.
+struct CallPlace {
+  std::uintptr_t return_to, cfa;  ///< where it returned to; the stack pointer there
+};
+
+/// Where a thread took locks: the latest of those that share a place.
+struct TakenLocks {
+  struct Place {
+    const volatile void* lock;
+    CallPlace by;
+  };
+  static constexpr std::size_t kPlaces = 8;
+  Place places[kPlaces];
+
+  Place& of(const volatile void* lock) {
+    constexpr unsigned kWithinLocks = 4;
+    return places[(reinterpret_cast<std::uintptr_t>(lock) >> kWithinLocks) % kPlaces];
+  }
+};
+
 struct Blame {
   Account account;
   std::uint64_t lock_caused, lock_waited, lock_unborne;  ///< ns
   std::uint64_t lock_pending;                            ///< of lock_caused, what is at no call path
-  bool charged;             ///< some sample of it was, with idleness that it caused
-  locks::Waiter waiter;     ///< in the queue of the lock that it waits for
-  std::uintptr_t waits_at;  ///< stack address of that LockWait; 0: there is none
+  bool charged;          ///< some sample of it was, with idleness that it caused
+  locks::Waiter waiter;  ///< in the queue of the lock that it waits for
+  TakenLocks taken;
+  std::uintptr_t waits_at;                              ///< stack address of that LockWait; 0: there is none
   std::uint64_t published[measurement::kThreadTotals];  ///< of the totals: what the tree has
   std::uint64_t published_at;                           ///< on the sampling clock
   WaitSum short_waits, short_waits_traced;              ///< and what of them the time line has
