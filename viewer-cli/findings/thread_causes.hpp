@@ -35,6 +35,9 @@ struct ThreadCauses {
   std::vector<ThreadCause> locks;     ///< likewise
 };
 
+/// Whether the context is a call of MPI that waits: what it waits for is blamed elsewhere.
+bool is_mpi_wait(const database::Contents& experiment, database::ContextId context);
+
 /// Whether the context is the body of a parallel region or of a task of OpenMP.
 bool is_parallel_body(const database::Contents& experiment, database::ContextId context);
 

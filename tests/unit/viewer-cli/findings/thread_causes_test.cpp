@@ -88,6 +88,34 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
         "a.c:40.");
 }
 
+TEST_CASE("Waiting that nobody bears is told, and locks first where they take more") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "lock-wait-caused", "idleness-counted",
+                           "idleness-unborne", "lock-wait-counted", "lock-wait-unborne"}};
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId section = sample.add(main, {ContextKind::procedure, "section", "a.c", 40});
+  const ContextId at = sample.add(section, {ContextKind::statement, "", "a.c", 41});
+  sample.add_location(-1, 0, sample.add_role("main"));
+  sample.add_location(-1, 1, sample.add_role("worker"));
+  sample.set(at, kTime, 0, 100 * kSecond);
+  sample.set(at, kCaused, 0, 6 * kSecond);
+  sample.set(at, kLockCaused, 0, 30 * kSecond);
+  sample.set(at, kTime, 1, 100 * kSecond);
+  sample.set(0, kIdle, 1, 20 * kSecond);
+  sample.set(0, kUnborne, 0, 14 * kSecond);
+  sample.set(0, kLockWaited, 1, 40 * kSecond);
+  sample.set(0, kLockUnborne, 0, 10 * kSecond);
+  sample.finish();
+  const std::vector<std::string> phrases = thread_cause_phrases(views::Figures(sample), 200, 60, false);
+  REQUIRE(phrases.size() == 2);
+  CHECK(wrap(phrases[0], 1000) ==
+        "Threads wait for locks 20 % of the time, 75 % of that because of locks that are held in section at "
+        "a.c:40 and 25 % for locks of which it is not known who held them.");
+  CHECK(wrap(phrases[1], 1000) ==
+        "The worker threads idle 20 % of their time, 30 % of that while the main thread is in section at "
+        "a.c:40 and 70 % while no thread of the process worked.");
+}
+
 TEST_CASE("What one thread alone does in a loop of a team is not serial") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
   const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
