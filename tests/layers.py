@@ -67,7 +67,7 @@ PRESENT = {"numpy", "pandas", "hatchet", "xxhash", "compression"}
 # The runtime may see only what never allocates.
 RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/limits.hpp", "measurement/live.hpp", "measurement/live_trace.hpp",
                    "measurement/file_space.hpp", "measurement/raw_memory.hpp", "measurement/runtime_notes.hpp", "measurement/schedule.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
-                   "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
+                   "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/callee.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}
 # Enumerations and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
