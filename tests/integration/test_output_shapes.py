@@ -171,7 +171,7 @@ SHAPES = {
                                    "serial", "messages", "io", "threads-idle", "too-short"),
                     "text": text, "confidence": one_of("hint", "likely", "sure"),
                     "losses": dict.fromkeys(("startup_s", "io_s", "serial_s", "uneven_lasting_s", "uneven_drifting_s",
-                                             "uneven_intermittent_s", "messages_s", "threads_idle_s"), number)},
+                                             "uneven_intermittent_s", "messages_s", "threads_idle_s", "thread_overhead_s"), number)},
         "idleness": dict.fromkeys(("late_s", "elsewhere_s", "transfer_s", "library_s", "no_processor_s", "no_processor_at_most_s", "threads_s", "undivided_s"), number),
         "idle_share": share, "idle_s": number, "total_s": number, "where": WHERE,
         "roles": [{**ROLE, "idle_share": share, "idle_s": number, "total_s": number, "serves": flag, "where": WHERE}],

@@ -127,7 +127,8 @@ Json verdict_json(const Verdict& verdict) {
             {"uneven_drifting_s", losses.drifting_s},
             {"uneven_intermittent_s", losses.intermittent_s},
             {"messages_s", losses.messages_s},
-            {"threads_idle_s", losses.threads_lost_s}}}};
+            {"threads_idle_s", losses.threads_lost_s},
+            {"thread_overhead_s", losses.overhead_s}}}};
 }
 
 /// Of suspects that the report names together: ids as in `suspects`.

@@ -95,6 +95,7 @@ class Measurement {
         diagnosis_.without_startup ? std::vector<ContextId>() : all_startup;
     losses_.startup_s = sum_of(startup, time_);
     losses_.io_s = main_threads_io_s();
+    losses_.overhead_s = sum_of({0}, views::metric_named(experiment_, "thread-overhead"));
     waited_s_ = std::max(0.0, waited_s_ - sum_of(startup, idleness_));
     left_s_ = waited_s_ + waited_for_files_s_;
     losses_.moving_s = std::max(0.0, sum_of({0}, communication_) - sum_of(all_startup, communication_) -

@@ -38,13 +38,14 @@ struct Losses {
   double hidden_s = 0;        ///< waiting in MPI that is no loss, since main threads work meanwhile
   double threads_s = 0;       ///< waiting elsewhere: barriers and idle workers of OpenMP, locks, conditions
   double threads_lost_s = 0;  ///< of it, no more than processors were free for
+  double overhead_s = 0;      ///< in OpenMP's run-time library, neither waiting nor in the program's code
 
   /// Waiting for no rank that is late all the time.
   [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s - moving_s; }
   [[nodiscard]] bool mostly_lost() const { return 2 * without_path > samples; }
   [[nodiscard]] double sum() const {
     return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s +
-           threads_lost_s;
+           threads_lost_s + overhead_s;
   }
 };
 

@@ -9,8 +9,10 @@
 #include "views/difference.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace culprit::viewer {
 namespace {
@@ -231,12 +233,16 @@ class ThreadCausePhrases {
 
   /// What is more comes first.
   [[nodiscard]] std::vector<std::string> write(double total_s) const {
-    const double idle_s = causes_.idle_s - causes_.served_s;
+    const double least_s = kWorthReporting * total_s;
+    const bool burdened = causes_.overhead_s >= least_s;
+    std::vector<std::pair<double, std::vector<std::string>>> parts;
+    if (const double idle_s = causes_.idle_s - causes_.served_s; idle_s >= least_s)
+      parts.emplace_back(idle_s, of_idling(!burdened));
+    if (causes_.lock_waited_s >= least_s) parts.emplace_back(causes_.lock_waited_s, of_locks(total_s));
+    if (burdened) parts.emplace_back(causes_.overhead_s, of_overhead(total_s));
+    std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& each) { return each.first; });
     std::vector<std::string> phrases;
-    if (idle_s >= kWorthReporting * total_s) phrases = of_idling();
-    if (causes_.lock_waited_s < kWorthReporting * total_s) return phrases;
-    if (std::string locks = of_locks(total_s); !locks.empty())
-      phrases.insert(causes_.lock_waited_s > idle_s ? phrases.begin() : phrases.end(), std::move(locks));
+    for (auto& [seconds, of_part] : parts) std::ranges::move(of_part, std::back_inserter(phrases));
     return phrases;
   }
 
@@ -250,7 +256,8 @@ class ThreadCausePhrases {
     return named;
   }
 
-  [[nodiscard]] std::vector<std::string> of_idling() const {
+  /// Chunks that are too small are no uneven iterations: then there is no advice on schedules.
+  [[nodiscard]] std::vector<std::string> of_idling(bool with_advice) const {
     const std::string who = who_idles(figures_);
     if (who.empty()) return {};
     const std::vector<NamedCause> named = most_of(causes_.idleness, causes_.idle_s);
@@ -264,12 +271,22 @@ class ThreadCausePhrases {
       parts.push_back(share_of(unborne_s, causes_.idle_s, parts) + " while no thread of the process worked");
     if (parts.empty()) return {};
     std::vector<std::string> phrases{who + ", " + enumerate(parts) + '.'};
-    if (std::string advice = schedule_advice(figures_, named); !advice.empty())
+    if (std::string advice = schedule_advice(figures_, named); with_advice && !advice.empty())
       phrases.push_back(std::move(advice));
     return phrases;
   }
 
-  [[nodiscard]] std::string of_locks(double total_s) const {
+  [[nodiscard]] std::vector<std::string> of_overhead(double total_s) const {
+    std::vector<std::string> places;
+    for (const NamedCause& cause : most_of(causes_.overhead, causes_.overhead_s))
+      if (!cause.name.empty())
+        places.push_back(share_of(cause.caused_s, causes_.overhead_s, places) + " in " + cause.name);
+    return {"OpenMP's run-time library takes " + keep(round_percent(causes_.overhead_s / total_s)) +
+            " of the time" + (places.empty() ? "" : ", " + enumerate(places)) +
+            ": larger chunks of loops, and fewer and larger regions and tasks, take less."};
+  }
+
+  [[nodiscard]] std::vector<std::string> of_locks(double total_s) const {
     std::vector<std::string> holders;
     for (const NamedCause& cause : most_of(causes_.locks, causes_.lock_waited_s))
       holders.push_back(share_of(cause.caused_s, causes_.lock_waited_s, holders) +
@@ -278,8 +295,8 @@ class ThreadCausePhrases {
       holders.push_back(share_of(causes_.lock_unborne_s, causes_.lock_waited_s, holders) +
                         " for locks of which it is not known who held them");
     if (holders.empty()) return {};
-    return "Threads wait for locks " + keep(round_percent(causes_.lock_waited_s / total_s)) +
-           " of the time, " + enumerate(holders) + '.';
+    return {"Threads wait for locks " + keep(round_percent(causes_.lock_waited_s / total_s)) +
+            " of the time, " + enumerate(holders) + '.'};
   }
 
   /// The first of a list says of what.

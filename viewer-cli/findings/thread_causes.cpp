@@ -321,6 +321,10 @@ ThreadCauses find_thread_causes(const views::Figures& figures) {
     const Explanation explanation(figures);
     for (ThreadCause& cause : causes.idleness) explanation.add_to(cause);
   }
+  causes.overhead_s = sum_of(figures, "thread-overhead");
+  if (causes.overhead_s > 0)
+    causes.overhead =
+        Descent(figures, *views::metric_named(experiment, "thread-overhead"), causes.overhead_s).run();
   if (causes.lock_caused_s > 0)
     causes.locks =
         Descent(figures, *views::metric_named(experiment, "lock-wait-caused"), causes.lock_caused_s).run();

@@ -33,6 +33,8 @@ struct ThreadCauses {
   double lock_waited_s = 0, lock_caused_s = 0, lock_unborne_s = 0;
   std::vector<ThreadCause> idleness;  ///< the deepest code that a good part comes from, most first
   std::vector<ThreadCause> locks;     ///< likewise
+  double overhead_s = 0;  ///< in OpenMP's run-time library, neither waiting nor in the program's code
+  std::vector<ThreadCause> overhead;  ///< likewise
 };
 
 /// Whether the context is a call of MPI that waits: what it waits for is blamed elsewhere.

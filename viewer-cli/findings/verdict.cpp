@@ -125,6 +125,7 @@ class VerdictWords {
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
       case VerdictKind::threads_idle:
+        if (losses_.overhead_s > losses_.threads_s) return "Overhead of threads:" + details_;
         return "Idle threads: threads wait for others of their process " + share(losses_.threads_lost_s) +
                " of the time" + without_free_processor() + '.' + details_;
       case VerdictKind::too_short:
@@ -174,9 +175,12 @@ class VerdictWords {
     const double io_s = std::max(0.0, total_seconds(experiment_, "io") - losses_.late_for_files_s);
     const bool reads = io_s >= kLittle * losses_.total_s;
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
-    const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - (reads ? io_s : 0);
+    const bool burdened = losses_.overhead_s >= kNotableWaiting * losses_.total_s;
+    const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - (reads ? io_s : 0) -
+                          (burdened ? losses_.overhead_s : 0);
     return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
+           (burdened ? share(losses_.overhead_s) + " in OpenMP's run-time library, " : "") +
            (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
            share(waiting_s) + " waiting" + harmless_waiting(waiting_s);
   }
@@ -398,7 +402,7 @@ std::pair<double, VerdictKind> largest_loss(const Losses& losses) {
       {losses.lasting_s, VerdictKind::uneven_lasting},
       {losses.drifting_s, VerdictKind::uneven_drifting},
       {losses.intermittent_s, VerdictKind::uneven_intermittent},
-      {losses.threads_lost_s, VerdictKind::threads_idle},
+      {losses.threads_lost_s + losses.overhead_s, VerdictKind::threads_idle},
   }};
   const auto largest = *std::ranges::max_element(known, {}, [](const auto& kind) { return kind.first; });
   const double perhaps_s = std::min(losses.undivided_s, losses.messages_s - losses.moving_s);

@@ -116,6 +116,28 @@ TEST_CASE("Waiting that nobody bears is told, and locks first where they take mo
         "a.c:40 and 70 % while no thread of the process worked.");
 }
 
+TEST_CASE("What OpenMP's run-time library takes is told, and then no advice on schedules") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "thread-overhead"}};
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  const ContextId region = sample.add(root, {ContextKind::procedure, "sweep [OpenMP region 0]", "a.c", 20});
+  const ContextId loop = sample.add(region, {ContextKind::loop, "", "a.c", 21});
+  const ContextId next = sample.add(loop, {ContextKind::procedure, "GOMP_loop_next", "", 0, "libgomp.so.1"});
+  const std::uint32_t workers = sample.add_role("OpenMP worker");
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    sample.add_location(-1, worker + 1, workers);
+    sample.set(next, kTime, worker, 60 * kSecond);
+    sample.set(next, 3, worker, 55 * kSecond);
+    sample.set(loop, kCaused, worker, 5 * kSecond);
+  }
+  sample.finish();
+  const std::vector<std::string> phrases = thread_cause_phrases(views::Figures(sample), 120, 60, false);
+  REQUIRE_FALSE(phrases.empty());
+  CHECK(wrap(phrases[0], 1000) ==
+        "OpenMP's run-time library takes 92 % of the time, 100 % of that in sweep [OpenMP region 0] at "
+        "a.c:20: larger chunks of loops, and fewer and larger regions and tasks, take less.");
+  for (const std::string& phrase : phrases) CHECK(phrase.find("schedule(dynamic)") == std::string::npos);
+}
+
 TEST_CASE("What one thread alone does in a loop of a team is not serial") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
   const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");

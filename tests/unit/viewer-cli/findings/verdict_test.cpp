@@ -173,6 +173,14 @@ TEST_CASE("Without time lines, a known loss goes before waiting that nothing exp
   CHECK(decide(losses) == VerdictKind::messages);
 }
 
+TEST_CASE("What OpenMP's run-time library takes is lost by threads, as what they idle") {
+  Losses losses = nothing_lost();
+  losses.overhead_s = 30;
+  CHECK(decide(losses) == VerdictKind::healthy);
+  losses.threads_s = losses.threads_lost_s = 11;
+  CHECK(decide(losses) == VerdictKind::threads_idle);
+}
+
 TEST_CASE("Small losses together are healthy up to a fifth of the run") {
   Losses losses = nothing_lost();
   losses.io_s = losses.messages_s = 20;
