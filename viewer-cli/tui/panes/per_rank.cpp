@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <span>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -19,16 +21,31 @@ bool is_per_thread(const database::Contents& experiment, const views::Column& co
   });
 }
 
-/// The role whose threads have most at the node.
-std::uint32_t busiest_role(const database::Contents& experiment, const std::vector<std::uint32_t>& locations,
-                           const std::vector<double>& values) {
-  std::vector<double> sums(experiment.roles.size(), 0);
+/// What each role has at a node, the role with most first.
+std::vector<RoleShare> shares_of_roles(const database::Contents& experiment,
+                                       std::span<const std::uint32_t> locations,
+                                       const std::vector<double>& values) {
+  std::vector<RoleShare> shares(experiment.roles.size());
+  for (std::uint32_t role = 0; role < shares.size(); ++role) shares[role].role = role;
   for (const std::uint32_t location : locations) {
-    if (!std::isnan(values[location])) sums[experiment.locations[location].role] += values[location];
+    if (!(values[location] > 0)) continue;
+    RoleShare& share = shares[experiment.locations[location].role];
+    share.sum += values[location];
+    ++share.threads;
   }
-  const auto most = std::max_element(sums.begin(), sums.end());
-  if (most == sums.end() || !(*most > 0)) return views::main_role(experiment);
-  return static_cast<std::uint32_t>(most - sums.begin());
+  std::erase_if(shares, [](const RoleShare& each) { return each.threads == 0; });
+  std::ranges::stable_sort(shares, std::ranges::greater(), &RoleShare::sum);
+  return shares;
+}
+
+/// Which role is drawn: one bar alone compares nothing.
+std::uint32_t role_to_draw(const Workspace& workspace, const std::vector<RoleShare>& shares) {
+  if (workspace.role()) return *workspace.role();
+  if (shares.empty()) return views::main_role(workspace.experiment());
+  const auto& roles = workspace.experiment().roles;
+  const auto several = std::ranges::find_if(shares, [](const RoleShare& each) { return each.threads > 1; });
+  const bool alone = roles[shares.front().role].threads == 1 && several != shares.end();
+  return alone ? several->role : shares.front().role;
 }
 
 /// Of a row that stands for several nodes, the sums of their values.
@@ -67,10 +84,11 @@ RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Co
   series.unit = column.unit == "threads" || column.unit == "ratio" ? std::string{} : column.unit;
   const std::vector<double> values = values_of(workspace, ref, column);
   const std::span<const std::uint32_t> selected = workspace.figures().locations();
-  const std::vector<std::uint32_t> all(selected.begin(), selected.end());
-  const std::uint32_t role = busiest_role(workspace.experiment(), all, values);
-  for (const std::uint32_t location : all) {
-    if (workspace.experiment().locations[location].role != role) continue;
+  series.elsewhere = shares_of_roles(workspace.experiment(), selected, values);
+  series.role = role_to_draw(workspace, series.elsewhere);
+  std::erase_if(series.elsewhere, [&](const RoleShare& each) { return each.role == series.role; });
+  for (const std::uint32_t location : selected) {
+    if (workspace.experiment().locations[location].role != series.role) continue;
     series.locations.push_back(location);
     series.values.push_back(std::isnan(values[location]) ? 0 : values[location]);
   }

@@ -9,12 +9,21 @@
 
 namespace culprit::viewer::tui {
 
+/// What the threads of a role have at a node, all together.
+struct RoleShare {
+  std::uint32_t role = 0;
+  std::size_t threads = 0;  ///< that have any
+  double sum = 0;
+};
+
 /// A node's values over threads.
 struct RankSeries {
   NodeRef ref;
   std::string title;
   std::string column;  ///< title of the column that the values are of
   std::string unit;
+  std::uint32_t role = 0;                ///< that of the threads
+  std::vector<RoleShare> elsewhere;      ///< other roles with values there, those with most first
   std::vector<std::uint32_t> locations;  ///< the threads of one role, in order
   std::vector<double> values;            ///< parallel; in the column's unit
 };
@@ -23,7 +32,8 @@ struct RankSeries {
 /// thread, else the first one that was.
 std::optional<views::Column> column_over_ranks(const Workspace& workspace);
 
-/// Reads a node's values per thread, for the threads of the role that spends most there.
+/// Reads a node's values per thread, for the threads of the chosen role. Where none is chosen, of the role
+/// that spends most there, or, where that is one thread, of the role with several threads that spends most.
 RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column);
 
 struct SeriesSummary {

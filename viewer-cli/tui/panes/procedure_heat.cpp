@@ -32,12 +32,12 @@ void ProcedureHeat::clear() {
 }
 
 /// The procedures that take most themselves, outside MPI and waits, and the outermost calls of MPI.
-void ProcedureHeat::choose(const Workspace& workspace) {
-  chosen_ = true;
+void ProcedureHeat::choose(const Workspace& workspace, std::uint32_t role) {
+  clear();
+  role_ = role;
   const database::Contents& experiment = workspace.experiment();
   const std::optional<std::uint32_t> time = views::metric_named(experiment, "REALTIME");
   if (!time) return;
-  const std::uint32_t role = views::main_role(experiment);
   for (const std::uint32_t location : workspace.figures().locations()) {
     if (experiment.locations[location].role == role) locations_.push_back(location);
   }
@@ -75,8 +75,15 @@ void ProcedureHeat::choose(const Workspace& workspace) {
   }
 }
 
-bool ProcedureHeat::step(Workspace& workspace) {
-  if (!chosen_) choose(workspace);
+/// By the amount that a row shows.
+void ProcedureHeat::order() {
+  std::ranges::stable_sort(rows_, std::ranges::greater(), [](const Row& row) {
+    return row.values.empty() ? 0 : *std::max_element(row.values.begin(), row.values.end());
+  });
+}
+
+bool ProcedureHeat::step(const Workspace& workspace, std::uint32_t role) {
+  if (role_ != role) choose(workspace, role);
   if (read_ == rows_.size()) return false;
   Row& row = rows_[read_++];
   const std::uint32_t time = *views::metric_named(workspace.experiment(), "REALTIME");
@@ -85,14 +92,17 @@ bool ProcedureHeat::step(Workspace& workspace) {
     row.values.push_back(seconds_of(all[location]));
     largest_ = std::max(largest_, row.values.back());
   }
-  return read_ < rows_.size();
+  if (read_ < rows_.size()) return true;
+  order();
+  return false;
 }
 
 void ProcedureHeat::draw(Canvas& canvas, const Area& area, std::size_t first, std::size_t shown,
                          std::size_t cursor, bool unicode) const {
   const int width = area.width - kProcedureWidth - kAmountWidth - 2;
   if (width < 4 || rows_.empty()) return;
-  canvas.write(area.row, area.column, "procedures and MPI calls over ranks", Tone::heading, area.width);
+  canvas.write(area.row, area.column, "own time of procedures and MPI calls over ranks", Tone::heading,
+               area.width);
   const std::string most = "most";
   canvas.write(area.row, area.column + area.width - static_cast<int>(most.size()), most, Tone::heading,
                kAmountWidth);

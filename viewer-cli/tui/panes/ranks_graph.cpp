@@ -1,5 +1,6 @@
 // How the pane Ranks is drawn: values over threads as bars, steps or a histogram, with their legend and
 // scale.
+#include "findings/phrases.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/ranks_pane.hpp"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kBeside = 120, kLeastPlot = 56;  // columns: a plot and a heat map; the plot then
 constexpr int kScaleWidth = 9;                 // amounts beside the vertical axis, where they are not longer
 constexpr int kBins = 24;
+constexpr char32_t kLargest = U'─', kLargestLetter = U'-';  // of the threads that share a column
 
 }  // namespace
 
@@ -24,15 +26,14 @@ int RanksPane::slot(std::size_t index, int width) const {
 }
 
 void RanksPane::draw(Canvas& canvas, const Area& area) {
-  if (series_.empty() || threads() == 0) {
-    const char* const why = !column_over_ranks(workspace_)
-                                ? "No column that is shown has values per thread (c)."
-                            : wanted().empty() ? "Choose a node in a tree first."
-                                               : "Reading the values of all threads...";
+  if (const std::string why = why_empty(); !why.empty()) {
     canvas.write(area.row, area.column, why, Tone::dim, area.width);
     return;
   }
-  const int taken = draw_legend(canvas, area);
+  const std::string over = series_.front().column + ", " + kModes.at(static_cast<std::size_t>(mode_)) + ", " +
+                           counted(threads(), "thread");
+  const int heading_end = canvas.write(area.row, area.column, over, Tone::heading, area.width);
+  const int taken = 1 + draw_legend(canvas, {area.row + 1, area.column, area.height - 1, area.width});
   Area below{area.row + taken, area.column, area.height - taken, area.width};
   if (below.height < 4) return;
   const bool alone = mode_ == Mode::procedures;
@@ -49,15 +50,38 @@ void RanksPane::draw(Canvas& canvas, const Area& area) {
     draw_histogram(canvas, below);
   } else {
     draw_graph(canvas, below);
+    if (series_.size() == 1 && window_.shown(threads()) > static_cast<std::size_t>(inside_.width))
+      canvas.write(area.row, heading_end + 2,
+                   workspace_.unicode() ? "a column: █ mean, ─ max" : "a column: # mean, - max", Tone::dim,
+                   area.column + area.width - heading_end - 2);
   }
+}
+
+/// Why there is nothing to draw; empty: there is.
+std::string RanksPane::why_empty() const {
+  if (!column_over_ranks(workspace_)) return "No column that is shown has values per thread (c).";
+  if (wanted().empty()) return "Choose a node in a tree first.";
+  if (series_.empty()) return "Reading the values of all threads...";
+  if (threads() > 0 && (largest_ > 0 || !workspace_.role())) return {};
+  const std::string those =
+      workspace_.role() ? "the " + role_phrase(workspace_.experiment(), *workspace_.role()) : "these threads";
+  return "None of " + those + " has " + series_.front().column + " here (T: others).";
+}
+
+/// `not shown (T): main threads, mean 670.0 ms`; empty: the threads of the role that is drawn are all.
+std::string RanksPane::elsewhere_text() const {
+  if (series_.size() != 1) return {};
+  std::string text;
+  for (const RoleShare& each : series_.front().elsewhere) {
+    text += (text.empty() ? "not shown (T): " : "; ") + role_phrase(workspace_.experiment(), each.role) +
+            ", mean " + amount(each.sum / static_cast<double>(each.threads));
+  }
+  return text;
 }
 
 /// What is drawn, with its smallest, mean and largest value.
 int RanksPane::draw_legend(Canvas& canvas, const Area& area) const {
-  const std::string over = series_.front().column + ", " + kModes.at(static_cast<std::size_t>(mode_)) + ", " +
-                           counted(threads(), "thread");
-  canvas.write(area.row, area.column, over, Tone::heading, area.width);
-  int row = area.row + 1;
+  int row = area.row;
   for (std::size_t index = 0; index < series_.size(); ++index) {
     const auto number = static_cast<int>(index);
     const SeriesSummary summary = summarize(series_[index].values);
@@ -74,6 +98,8 @@ int RanksPane::draw_legend(Canvas& canvas, const Area& area) const {
   }
   const std::string alike = groups_text(static_cast<std::size_t>(std::max(area.width - 2, 1)));
   canvas.write(row, area.column + 2, alike, groups_.size() > 1 ? Tone::warning : Tone::dim, area.width - 2);
+  const std::string elsewhere = elsewhere_text();
+  if (!elsewhere.empty()) canvas.write(++row, area.column + 2, elsewhere, Tone::dim, area.width - 2);
   return row - area.row + 1;
 }
 
@@ -186,18 +212,24 @@ void RanksPane::draw_graph(Canvas& canvas, const Area& area) {
   draw_ranks(canvas, inside);
 }
 
-/// A column for each thread, or, where threads share a column, of the one with most.
+/// A column for each thread, or, where threads share a column, their mean with a mark at the largest.
 void RanksPane::draw_narrow_bars(Canvas& canvas, const Area& inside,
                                  const std::vector<double>& values) const {
-  const std::size_t shown = window_.shown(threads());
-  const std::vector<double> tallest =
-      largest_in_cells(values, window_.first, window_.first + shown, static_cast<std::size_t>(inside.width));
+  const std::size_t last = window_.first + window_.shown(threads());
+  const auto cells = static_cast<std::size_t>(inside.width);
+  const std::vector<double> means = means_in_cells(values, window_.first, last, cells);
+  const std::vector<double> tallest = largest_in_cells(values, window_.first, last, cells);
   const int here = mode_ == Mode::by_rank ? slot(window_.cursor, inside.width) : -1;
   for (int column = 0; column < inside.width; ++column) {
-    const double value = tallest[static_cast<std::size_t>(column)];
-    draw_bar(canvas, {inside.row, inside.column + column, inside.height, 1},
-             largest_ > 0 ? value / largest_ : 0, column == here ? Tone::series_b : Tone::series_a,
-             workspace_.unicode());
+    const auto cell = static_cast<std::size_t>(column);
+    const Area bar{inside.row, inside.column + column, inside.height, 1};
+    const Tone tone = column == here ? Tone::series_b : Tone::series_a;
+    draw_bar(canvas, bar, largest_ > 0 ? means[cell] / largest_ : 0, tone, workspace_.unicode());
+    if (!(tallest[cell] > 0)) continue;
+    const auto down = static_cast<int>((1 - tallest[cell] / largest_) * inside.height);
+    const int row = inside.row + std::min(down, inside.height - 1);
+    if (canvas.at(row, bar.column).letter == U' ')
+      canvas.put(row, bar.column, workspace_.unicode() ? kLargest : kLargestLetter, tone);
   }
 }
 

@@ -30,7 +30,7 @@ bool RanksPane::up_to_date() const {
 
 bool RanksPane::work() {
   if (read_nodes()) return true;
-  return heat_is_shown_ && heat_.step(workspace_);
+  return heat_is_shown_ && !series_.empty() && heat_.step(workspace_, series_.front().role);
 }
 
 bool RanksPane::read_nodes() {

@@ -48,6 +48,8 @@ class RanksPane final : public Pane {
   void move(std::ptrdiff_t by);
   bool click(const Event& event);
 
+  [[nodiscard]] std::string why_empty() const;
+  [[nodiscard]] std::string elsewhere_text() const;
   int draw_legend(Canvas& canvas, const Area& area) const;
   [[nodiscard]] std::string groups_text(std::size_t width) const;
   [[nodiscard]] std::string group_text(const AlikeThreads& group) const;

@@ -78,4 +78,18 @@ std::vector<double> largest_in_cells(const std::vector<double>& values, std::siz
   return largest;
 }
 
+std::vector<double> means_in_cells(const std::vector<double>& values, std::size_t first, std::size_t last,
+                                   std::size_t cells) {
+  std::vector<double> means(cells, 0);
+  std::vector<std::size_t> counts(cells, 0);
+  for (std::size_t at = first; at < last && at < values.size(); ++at) {
+    const std::size_t cell = (at - first) * cells / (last - first);
+    means[cell] += values[at];
+    ++counts[cell];
+  }
+  for (std::size_t cell = 0; cell < cells; ++cell)
+    means[cell] /= std::max<double>(1, static_cast<double>(counts[cell]));
+  return means;
+}
+
 }  // namespace culprit::viewer::tui

@@ -41,4 +41,8 @@ void draw_bar(Canvas& canvas, const Area& area, double share, Tone tone, bool un
 std::vector<double> largest_in_cells(const std::vector<double>& values, std::size_t first, std::size_t last,
                                      std::size_t cells);
 
+/// The means of the same parts.
+std::vector<double> means_in_cells(const std::vector<double>& values, std::size_t first, std::size_t last,
+                                   std::size_t cells);
+
 }  // namespace culprit::viewer::tui

@@ -42,6 +42,79 @@ TEST_CASE("Beside a tree stand the values of a whole load module too, inclusive 
   CHECK(contains(driven.screen(), "REALTIME:sum (E), by rank, 8 threads"));
 }
 
+TEST_CASE("Where none of the chosen threads was at a node, the graph says so") {
+  for (const bool chosen_first : {false, true}) {
+    DrivenBrowser driven;
+    driven.browser().go(
+        {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
+    driven.type(chosen_first ? "Tjj\nr" : "rTjj\n");
+    CHECK(contains(driven.screen(),
+                   "None of the OpenMP worker threads has REALTIME:sum (I) here (T: others)."));
+    driven.type("Tkk\n");
+    CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  }
+}
+
+TEST_CASE("The graph begins with the role that has several threads where the busiest has one") {
+  DrivenBrowser driven(120, 40, true, [](database::Example& example) {
+    database::Experiment& e = example.experiment;
+    for (std::size_t location = 1; location < e.locations.size(); ++location) e.locations[location].role = 1;
+    e.roles[0].threads = 1;
+    e.roles[1].threads = static_cast<std::uint32_t>(e.locations.size() - 1);
+    for (std::vector<database::Value>& values : example.contexts) {
+      for (database::Value& value : values) value.value *= value.index == 0 ? 100 : 1;
+    }
+  });
+  driven.type("r");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "by rank, 11 threads"));
+  CHECK(contains(screen, "not shown (T): main threads, mean"));
+  driven.type("Tj\n");
+  CHECK(contains(driven.screen(), "by rank, 1 thread"));
+}
+
+TEST_CASE("Where ranks share a column, the bar is their mean and a mark their largest") {
+  DrivenBrowser driven(80, 24, true, [](database::Example& example) {
+    spread_over_mesh(example, 16);
+    const database::ContextId code = context_named(example.experiment, "read_input");
+    const auto others = [&](std::size_t location) {
+      return example.experiment.locations[location].rank % 4 != 0;
+    };
+    for (database::ContextId at = code; at < example.experiment.contexts[code].end; ++at) {
+      for (database::Value& value : example.contexts[at]) value.value *= others(value.index) ? 0 : 1;
+      for (std::size_t location = 0; location < example.profiles.size(); ++location) {
+        for (database::Value& value : example.profiles[location])
+          value.value *= value.index == at && others(location) ? 0 : 1;
+      }
+    }
+  });
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
+  driven.type("r");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "256 threads  a column: █ mean, ─ max"));
+  CHECK(contains(driven.line(4), "──────────"));  // most columns hold such a rank
+  CHECK_FALSE(contains(driven.line(4), "█"));
+  CHECK_FALSE(contains(driven.line(10), "█"));
+  CHECK(contains(driven.line(driven.row_of("0 ms └") - 1), "██████████"));
+}
+
+TEST_CASE("Beside the graph stand procedures over the threads of its role, that with most first") {
+  DrivenBrowser driven(120, 40);
+  driven.type("r");
+  INFO(driven.screen());
+  const int title = driven.row_of("own time of procedures and MPI calls over ranks");
+  REQUIRE(title > 0);
+  CHECK(contains(driven.line(title + 1), "cg::spmv"));
+  CHECK(contains(driven.line(title + 2), "MPI_Allreduce"));
+  CHECK(contains(driven.line(title + 3), "amr::refine"));
+  driven.type("Tjj\n");  // the other role's threads: they are fewer
+  CHECK(contains(driven.screen(), "by rank, 4 threads"));
+  CHECK_FALSE(contains(driven.screen(), "MPI_Allreduce"));
+}
+
 TEST_CASE("Threads with about the same value are one group, those with most first") {
   const std::vector<AlikeThreads> groups = group_alike({0, 605, 1, 0, 300, 2});
   REQUIRE(groups.size() == 3);
