@@ -61,12 +61,7 @@ class Bins : public TimeGrid {
     return map_.rows[row].iterations[column].first;
   }
   [[nodiscard]] std::string tick_name(double at, bool unicode) const override {
-    std::string text = duration(at, unicode);
-    const std::size_t unit = text.rfind(' ');
-    if (text.find('.') >= unit) return text;
-    std::size_t end = text.find_last_not_of('0', unit - 1) + 1;
-    if (text[end - 1] == '.') --end;
-    return text.erase(end, unit - end);
+    return round_duration(at, unicode);
   }
   [[nodiscard]] std::string shade_name(bool most, bool) const override { return most ? "100 %" : "0 %"; }
   [[nodiscard]] std::string title(std::size_t, bool unicode) const override {

@@ -8,12 +8,17 @@
 #include "tui/panes/time_grid.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
 
 namespace culprit::viewer::tui {
 namespace {
 
 using database::Variation;
 using Kind = TimeChoice::Kind;
+
+constexpr double kNsPerSecond = 1e9;
 
 /// `2.5 iterations`.
 std::string segments_amount(const database::Contents& experiment, const Variation& variation, double number) {
@@ -51,6 +56,16 @@ class Segments : public TimeGrid {
   }
   [[nodiscard]] std::string column_name(std::size_t column, bool) const override {
     return std::to_string(column);
+  }
+  [[nodiscard]] std::string further_axis() const override { return have_begins(variation_) ? "time" : ""; }
+  /// In ns since the first call of any rank.
+  [[nodiscard]] std::optional<std::uint64_t> further_at(std::size_t row, std::size_t column) const override {
+    const std::optional<double> begin = begin_s(experiment_, variation_.rows[row], column);
+    if (!begin) return std::nullopt;
+    return static_cast<std::uint64_t>(std::llround(*begin * kNsPerSecond));
+  }
+  [[nodiscard]] std::string further_name(double number, bool unicode) const override {
+    return round_duration(number / kNsPerSecond, unicode);
   }
 
  protected:

@@ -18,6 +18,9 @@ constexpr int kLabelWidth = 10;     // "invocation"
 constexpr int kTallest = 6;         // lines of a bar
 constexpr double kLeastApart = 14;  // columns between numbers on an axis
 constexpr std::size_t kCellsPerMessage = 4;
+constexpr int kLegendLines = 3;         // that the map leaves to the parts' names, in windows of
+constexpr int kTallForLegend = 16;      // this many lines
+constexpr std::size_t kUsualName = 24;  // columns
 /// Distinguished without colours, too.
 constexpr std::array<char32_t, kParts> kPartSigns = {U'█', U'▓', U'▒', U'░', U'▚', U'▞', U'▖', U'·'};
 constexpr std::array<char32_t, kParts> kPartLetters = {U'#', U'*', U'=', U'+', U'%', U'o', U'-', U'.'};
@@ -32,6 +35,23 @@ double round_step(double wanted) {
   return kTen * power;
 }
 
+/// Where entries of a legend begin, one behind the other: line and column. `longest`: of their names.
+std::vector<std::pair<int, int>> legend_places(const std::vector<LegendEntry>& entries, int width,
+                                               std::size_t longest) {
+  std::vector<std::pair<int, int>> places;
+  int line = 0, column = 0;
+  for (const LegendEntry& each : entries) {
+    const auto length = static_cast<int>(std::min(columns(each.name), longest)) + 2;
+    if (column > 0 && column + length > width) {
+      ++line;
+      column = 0;
+    }
+    places.emplace_back(line, column);
+    column += length + 2;
+  }
+  return places;
+}
+
 }  // namespace
 
 void TimePane::draw(Canvas& canvas, const Area& area) {
@@ -40,7 +60,7 @@ void TimePane::draw(Canvas& canvas, const Area& area) {
     return;
   }
   constexpr int kAbove = 1;
-  const int below = grid_->further_axis().empty() ? 3 : 4;
+  const int below = (grid_->further_axis().empty() ? 2 : 3) + legend_lines(area);
   const std::size_t ranks = grid_->rows();
   const std::size_t segments = grid_->columns();
   ranks_.fit(ranks);
@@ -172,26 +192,37 @@ char32_t TimePane::part_sign(int part) const {
   return (workspace_.unicode() ? kPartSigns : kPartLetters).at(static_cast<std::size_t>(part));
 }
 
-/// What the parts are, each name with as much room as the others leave it.
-void TimePane::draw_legend(Canvas& canvas, const Area& given) const {
-  Area line = given;
-  const auto at_the_end = [&](const std::string& text, Tone tone) {
-    line.width -= static_cast<int>(columns(text)) + 2;
-    canvas.write(line.row, line.column + line.width + 2, text, tone, given.width);
-  };
-  if (bar_height_ > 1) {
-    at_the_end(workspace_.unicode() ? "━ critical path" : "~ critical path", Tone::hot);
-    if (near_ != nullptr) at_the_end(workspace_.unicode() ? "▼ message" : "v message", Tone::strong);
-  }
-  int column = line.column;
-  for (std::size_t part = 0; part < legend_.size(); ++part) {
-    const auto left = static_cast<int>(legend_.size() - part);
-    const int room = (line.column + line.width - column) / left - 3;
-    if (room < 3) return;
-    canvas.put(line.row, column, part_sign(static_cast<int>(part)), part_tone(static_cast<int>(part)));
-    const std::string name =
-        shorten_name(legend_[part], static_cast<std::size_t>(room), workspace_.unicode());
-    column = canvas.write(line.row, column + 2, name, Tone::plain, room) + 1;
+std::vector<LegendEntry> TimePane::legend_entries(bool tall) const {
+  const bool unicode = workspace_.unicode();
+  std::vector<LegendEntry> entries;
+  for (int part = 0; part < static_cast<int>(legend_.size()); ++part)
+    entries.push_back({part_sign(part), part_tone(part), legend_[static_cast<std::size_t>(part)]});
+  if (tall) entries.push_back({unicode ? U'━' : U'~', Tone::hot, "critical path"});
+  if (tall && near_ != nullptr) entries.push_back({unicode ? U'▼' : U'v', Tone::strong, "message"});
+  return entries;
+}
+
+/// How many the map leaves to its legend.
+int TimePane::legend_lines(const Area& area) const {
+  if (legend_.empty() || area.height < kTallForLegend) return 1;
+  return std::min(legend_places(legend_entries(true), area.width, kUsualName).back().first + 1, kLegendLines);
+}
+
+/// What the parts are. Names are shortened as far as the lines need it.
+void TimePane::draw_legend(Canvas& canvas, const Area& area) const {
+  const std::vector<LegendEntry> entries = legend_entries(bar_height_ > 1);
+  std::size_t longest = 2 * kUsualName;
+  std::vector<std::pair<int, int>> places = legend_places(entries, area.width, longest);
+  constexpr std::size_t kShortest = 4;
+  while (places.back().first >= area.height && longest > kShortest)
+    places = legend_places(entries, area.width, --longest);
+  for (std::size_t entry = 0; entry < entries.size(); ++entry) {
+    const auto [line, column] = places[entry];
+    if (line >= area.height) return;
+    const auto& [sign, tone, name] = entries[entry];
+    canvas.put(area.row + line, area.column + column, sign, tone);
+    canvas.write(area.row + line, area.column + column + 2, shorten_name(name, longest, workspace_.unicode()),
+                 Tone::plain, static_cast<int>(longest));
   }
 }
 
@@ -231,7 +262,7 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
     draw_further_axis(canvas, {below, inside.column, 1, inside.width});
   }
   if (!legend_.empty()) {
-    draw_legend(canvas, {below + 1, area.column, 1, area.width});
+    draw_legend(canvas, {below + 1, area.column, area.row + area.height - below - 2, area.width});
     return;
   }
   const std::string little = grid_->shade_name(false, workspace_.unicode());
@@ -243,12 +274,20 @@ void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside)
   }
   column = canvas.write(below + 1, column + 1, grid_->shade_name(true, workspace_.unicode()), Tone::dim,
                         area.width);
-  const double each = static_cast<double>(segments_.shown(grid_->columns())) / std::max(inside.width, 1);
-  if (each < 1 && grid_->further_axis().empty()) return;  // an iteration has several columns
-  canvas.write(below + 1, column + 3,
-               std::string("one column ") + (workspace_.unicode() ? "≈ " : "~ ") +
-                   grid_->amount_of(each, workspace_.unicode()),
-               Tone::dim, area.column + area.width - column - 3);
+  canvas.write(below + 1, column + 3, cell_text(), Tone::dim, area.column + area.width - column - 3);
+}
+
+/// What a cell of the map stands for, where that is not one iteration of one rank.
+std::string TimePane::cell_text() const {
+  std::string text;
+  const double wide = static_cast<double>(segments_.shown(grid_->columns())) / std::max(inside_.width, 1);
+  if (wide >= 1 || !choice_.of_iterations())
+    text = std::string("one column ") + (workspace_.unicode() ? "≈ " : "~ ") +
+           grid_->amount_of(wide, workspace_.unicode());
+  const std::size_t lines = std::max<std::size_t>(map_.lines, 1);
+  const std::size_t ranks = (ranks_.shown(grid_->rows()) + lines - 1) / lines;
+  if (ranks > 1) text += (text.empty() ? "row: most of " : ", row: most of ") + counted(ranks, "rank");
+  return text;
 }
 
 /// Numbers of the rank under the cursor, each where it begins.
@@ -275,8 +314,9 @@ void TimePane::draw_further_axis(Canvas& canvas, const Area& axis) const {
     const double tick = std::floor(static_cast<double>(*number) / step);
     const int place = axis.column + static_cast<int>(cell);
     if ((before && tick <= *before) || place < free) continue;
-    const std::string name = before ? grouped(tick * step) : std::to_string(*number);
-    if (place + static_cast<int>(name.size()) > axis.column + axis.width) return;
+    const std::string name =
+        grid_->further_name(before ? tick * step : static_cast<double>(*number), workspace_.unicode());
+    if (place + static_cast<int>(columns(name)) > axis.column + axis.width) return;
     free = canvas.write(axis.row, place, name, Tone::dim, axis.width) + 2;
     before = tick;
   }

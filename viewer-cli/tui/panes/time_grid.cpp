@@ -3,6 +3,7 @@
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,19 @@ using Kind = TimeChoice::Kind;
 
 std::string TimeGrid::tick_name(double at, bool) const {
   return std::to_string(std::llround(at));
+}
+
+std::string TimeGrid::further_name(double number, bool) const {
+  return grouped(number);
+}
+
+std::string round_duration(double seconds, bool unicode) {
+  std::string text = duration(seconds, unicode);
+  const std::size_t unit = text.rfind(' ');
+  if (text.find('.') >= unit) return text;
+  std::size_t end = text.find_last_not_of('0', unit - 1) + 1;
+  if (text[end - 1] == '.') --end;
+  return text.erase(end, unit - end);
 }
 
 void TimeGrid::set_rows(std::vector<std::span<const std::uint64_t>> rows) {

@@ -108,6 +108,7 @@ class TimeGrid {
                                                                 std::size_t /*column*/) const {
     return std::nullopt;
   }
+  [[nodiscard]] virtual std::string further_name(double number, bool unicode) const;
   /// What no bar and a full one stand for.
   [[nodiscard]] virtual std::string shade_name(bool most, bool unicode) const = 0;
   /// What the cursor is on, without the rank.
@@ -123,6 +124,9 @@ class TimeGrid {
   std::size_t columns_ = 0;
   std::uint64_t least_ = 0, most_ = 0;
 };
+
+/// A duration in seconds that is a round number: `1.5 s`, not `1.500 s`.
+std::string round_duration(double seconds, bool unicode);
 
 /// The first of the things that a cell of a map stands for; `cells` cells for `things` things, either may be
 /// more.

@@ -14,6 +14,13 @@
 
 namespace culprit::viewer::tui {
 
+/// A sign of the map, and what it means.
+struct LegendEntry {
+  char32_t sign;
+  Tone tone;
+  std::string name;
+};
+
 /// How long each iteration (or invocation) took outside MPI, where ranks waited or were in MPI, or in which
 /// code they were: a row of bars for each rank, time to the right. A bar is the mean of what shares its
 /// column; where ranks share a line, of the rank with the largest mean, so that none that is unusual
@@ -59,7 +66,10 @@ class TimePane final : public Pane {
   void draw_message(Canvas& canvas, const Area& inside, const CallsGrid::Line& line) const;
   void draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) const;
   [[nodiscard]] char32_t part_sign(int part) const;
-  void draw_legend(Canvas& canvas, const Area& line) const;
+  [[nodiscard]] std::vector<LegendEntry> legend_entries(bool tall) const;
+  [[nodiscard]] int legend_lines(const Area& area) const;
+  void draw_legend(Canvas& canvas, const Area& area) const;
+  [[nodiscard]] std::string cell_text() const;
   void draw_axis(Canvas& canvas, const Area& axis) const;
   void draw_further_axis(Canvas& canvas, const Area& axis) const;
   void draw_path(Canvas& canvas, const Area& line) const;

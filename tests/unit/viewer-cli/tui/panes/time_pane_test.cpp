@@ -2,6 +2,7 @@
 #include "driven_browser.hpp"
 
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -53,6 +54,38 @@ TEST_CASE(
   CHECK(contains(driven.screen(), "at 1.50 s"));
   driven.press(Key::end);
   CHECK(contains(driven.screen(), "at 19.5 s"));
+}
+
+TEST_CASE("The legend of the map of code takes the lines that it needs, in few columns too") {
+  const std::vector<std::string> names = {"read_input",  "cg::iterate",   "cg::spmv",    "cg::dot",
+                                          "MPI_Waitall", "MPI_Allreduce", "amr::refine", "MPI_Finalize"};
+  DrivenBrowser driven(80, 24, true, [&](database::Example& example) {
+    database::TimeMap& map = example.experiment.trace.time_map;
+    map.rows.resize(2);
+    for (std::uint32_t bin = 0; bin < map.bins; ++bin)
+      map.rows[0].contexts[bin] = context_named(example.experiment, names[bin % names.size()]);
+  });
+  driven.type("7mcode\n");
+  const std::string screen = driven.screen();
+  INFO(screen);
+  for (const std::string& name : names) CHECK(contains(screen, ' ' + name));
+  CHECK(contains(screen, "━ critical path"));
+}
+
+TEST_CASE("Iterations have seconds below their numbers, and a row that stands for several ranks says so") {
+  DrivenBrowser driven(80, 14, true, [](database::Example& example) {
+    constexpr std::uint64_t kEach = 800'000'000;
+    for (database::Variation::Row& row : example.experiment.trace.variations.front().rows) {
+      for (std::size_t at = 0; at < row.sos_ns.size(); ++at) row.begin_ns.push_back(at * kEach);
+    }
+  });
+  driven.type("7");
+  INFO(driven.screen());
+  const int axis = driven.row_of("iteration  0");
+  REQUIRE(axis > 0);
+  CHECK(contains(driven.line(axis + 1), "time       0 s"));
+  CHECK(contains(driven.line(axis + 1), " 10 s"));
+  CHECK(contains(driven.line(axis + 2), "row: most of 2 ranks"));
 }
 
 TEST_CASE("Waits of main threads for other threads are no waits for ranks, and no code") {
