@@ -1,6 +1,7 @@
 #include "tui/browser.hpp"
 
 #include "print/text.hpp"
+#include "request/errors.hpp"
 #include "request/open_database.hpp"
 #include "text/shorten.hpp"
 #include "tui/pages/explain.hpp"
@@ -125,9 +126,17 @@ void Browser::ask_file() {
   prompt.text = database.stem().string() + '-' + panes_[tab_]->name() + ".txt";
   prompt.entered = [this, text = screen_text(), listed](const std::string& name) {
     if (name.empty()) return;
-    const bool table = listed && name.ends_with(".csv");
-    const std::string why = write_new(name, table ? panes_[tab_]->csv() : text, workspace_.database());
-    notify(why.empty() ? "Written to " + name : name + ": " + why);
+    const bool table = name.ends_with(".csv");
+    if (table && !listed) {
+      notify("This screen is no table: give the file another ending than .csv");
+      return;
+    }
+    try {
+      const std::string why = write_new(name, table ? panes_[tab_]->csv() : text, workspace_.database());
+      notify(why.empty() ? "Written to " + name : name + ": " + why);
+    } catch (const UsageError& refused) {
+      notify(refused.what());
+    }
   };
   ask(std::move(prompt));
 }

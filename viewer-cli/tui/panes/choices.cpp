@@ -150,6 +150,14 @@ Prompt threshold_prompt(Workspace& workspace, Host& host) {
   return prompt;
 }
 
+void turn_folding(Workspace& workspace, Host& host) {
+  views::PassedOver& over = workspace.passed_over;
+  over.recursion = over.library = !over.recursion;
+  host.figures_changed();
+  host.notify(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
+                             : "Each frame has its own row (u folds recursion and the insides of std::)");
+}
+
 Prompt ranks_prompt(Workspace& workspace, Host& host) {
   Prompt prompt;
   prompt.label = "Only ranks (such as 0-3,8; empty: all): ";

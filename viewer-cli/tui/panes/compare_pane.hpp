@@ -41,6 +41,8 @@ class ComparePane final : public OutlinePane {
   [[nodiscard]] std::string status() const override;
   bool work() override;
   void figures_changed() override;
+  [[nodiscard]] bool has_table() const override { return comparison_.difference() != nullptr; }
+  [[nodiscard]] std::string csv() const override { return comparison_.csv(); }
   void shown() override { note_choice(); }
 
  private:

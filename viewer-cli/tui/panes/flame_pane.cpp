@@ -2,6 +2,7 @@
 
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "tui/panes/choices.hpp"
 #include "views/search.hpp"
 
 #include <algorithm>
@@ -101,6 +102,9 @@ bool FlamePane::handle(const Event& given) {
       return true;
     case U'm':
       turn();
+      return true;
+    case U'u':
+      turn_folding(workspace_, host_);
       return true;
     case U'/':
       ask_search();
@@ -333,8 +337,13 @@ void FlamePane::draw_span(Canvas& canvas, const Area& area, std::size_t index) {
 }
 
 std::vector<Hint> FlamePane::hints() const {
-  return {{"Enter", "zoom"}, {"Backspace", "back"}, {"m", choice_.callers ? "by context" : "by callers"},
-          {"/", "search"},   {"s", "source"},       {"r", "ranks"},
+  return {{"Enter", "zoom"},
+          {"Backspace", "back"},
+          {"m", choice_.callers ? "by context" : "by callers"},
+          {"/", "search"},
+          {"s", "source"},
+          {"r", "ranks"},
+          {"u", workspace_.passed_over.recursion ? "unfold" : "fold"},
           {"y", "copy path"}};
 }
 
@@ -342,12 +351,22 @@ std::string FlamePane::status() const {
   const FlameSpan* const at = current();
   if (at == nullptr) return {};
   const std::string title = at->whole_run ? "the whole run" : workspace_.title_of({view(), at->row.node});
-  return title + ": " + share_of(at->value, spans_.front().value);
+  const bool recursion = at->row.fold && at->row.fold->recursion > 0;
+  const bool library = at->row.fold && at->row.fold->library;
+  return title +
+         (library     ? "  std:: folded (u)"
+          : recursion ? "  recursion folded (u)"
+                      : "") +
+         ": " + share_of(at->value, spans_.front().value);
 }
 
 std::string FlamePane::path() const {
   const FlameSpan* const at = current();
   return at == nullptr || at->whole_run ? std::string{} : workspace_.path_of({view(), at->row.node});
+}
+
+std::string FlamePane::csv() const {
+  return workspace_.csv_of(view());
 }
 
 std::string FlamePane::topic() const {

@@ -32,6 +32,8 @@ class FlamePane final : public Pane {
   void shown() override;
   [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
+  [[nodiscard]] bool has_table() const override { return true; }
+  [[nodiscard]] std::string csv() const override;
 
  private:
   [[nodiscard]] std::size_t view() const {

@@ -38,7 +38,7 @@ class Pane {
   [[nodiscard]] virtual std::string path() const { return {}; }
   /// Whether csv() has rows.
   [[nodiscard]] virtual bool has_table() const { return false; }
-  /// All that the pane lists, as the command of that name writes it with --format csv.
+  /// All that the pane lists, as the command of that name writes it with --format csv. Throws UsageError.
   [[nodiscard]] virtual std::string csv() const { return {}; }
   /// Metric or wait pattern under the cursor, for explanations; empty: none.
   [[nodiscard]] virtual std::string topic() const { return {}; }

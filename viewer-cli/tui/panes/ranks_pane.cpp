@@ -3,9 +3,11 @@
 #include "findings/phrases.hpp"
 #include "text/frame_json.hpp"
 #include "text/quantity.hpp"
+#include "text/table.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 namespace culprit::viewer::tui {
 
@@ -144,6 +146,25 @@ bool RanksPane::click(const Event& event) {
                                        static_cast<std::size_t>(std::max(inside_.width, 1));
   window_.fit(threads());
   return true;
+}
+
+/// As `threads` writes one node; of several, a column each.
+std::string RanksPane::csv() const {
+  Table table{{{"rank"}, {"thread"}, {"role"}, {"process"}}, {}};
+  for (const RankSeries& each : series_)
+    table.columns.push_back({series_.size() == 1 ? each.column : each.column + ' ' + each.title});
+  const database::Contents& experiment = workspace_.experiment();
+  for (std::size_t index = 0; index < threads(); ++index) {
+    const database::LocationEntry self = experiment.locations[series_.front().locations[index]];
+    table.rows.push_back({self.rank < 0 ? Table::Cell() : std::int64_t{self.rank}, std::uint64_t{self.thread},
+                          experiment.roles[self.role].name, process_of(self)});
+    for (const RankSeries& each : series_)
+      table.rows.back().emplace_back(index < each.values.size() ? Table::Cell(each.values[index])
+                                                                : Table::Cell());
+  }
+  std::ostringstream text;
+  write_csv(text, experiment, table);
+  return text.str();
 }
 
 std::string RanksPane::amount(double value) const {

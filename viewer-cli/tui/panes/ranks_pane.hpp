@@ -26,6 +26,8 @@ class RanksPane final : public Pane {
   void draw(Canvas& canvas, const Area& area) override;
   [[nodiscard]] std::vector<Hint> hints() const override;
   [[nodiscard]] std::string status() const override;
+  [[nodiscard]] bool has_table() const override { return threads() > 0; }
+  [[nodiscard]] std::string csv() const override;
   bool work() override;
   void figures_changed() override {
     series_.clear();

@@ -157,7 +157,7 @@ bool TreePane::change_roots(char32_t letter) {
       flatten(-1);
       return true;
     case U'u':
-      unfold();
+      turn_folding(workspace_, host_);
       return true;
     default:
       return false;
@@ -288,15 +288,6 @@ void TreePane::flatten(int levels) {
   scroll_.cursor = 0;
 }
 
-/// Each frame on its own row, or recursion and the insides of std:: folded again.
-void TreePane::unfold() {
-  views::PassedOver& over = workspace_.passed_over;
-  over.recursion = over.library = !over.recursion;
-  host_.figures_changed();
-  host_.notify(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
-                              : "Each frame has its own row (u folds recursion and the insides of std::)");
-}
-
 void TreePane::sort_by(std::size_t column) {
   if (column == workspace_.sort()) return;
   workspace_.sort_by(column);
@@ -423,6 +414,10 @@ std::string TreePane::status() const {
 std::string TreePane::path() const {
   const std::optional<NodeRef> at = current();
   return at ? workspace_.path_of(*at) : std::string{};
+}
+
+std::string TreePane::csv() const {
+  return workspace_.csv_of(view_);
 }
 
 std::string TreePane::topic() const {

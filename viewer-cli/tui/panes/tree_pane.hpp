@@ -26,6 +26,8 @@ class TreePane final : public OutlinePane {
   void shown() override;
   [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
+  [[nodiscard]] bool has_table() const override { return true; }
+  [[nodiscard]] std::string csv() const override;
 
   /// Puts the cursor on a node, or on the nearest visible one above it.
   void reveal(views::NodeId node);
@@ -56,7 +58,6 @@ class TreePane final : public OutlinePane {
   void zoom();
   void zoom_out();
   void flatten(int levels);
-  void unfold();
   void sort_by(std::size_t column);
   void follow_blame();
   void ask_filter();

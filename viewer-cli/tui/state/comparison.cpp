@@ -1,10 +1,12 @@
 #include "tui/state/comparison.hpp"
 
+#include "commands/run.hpp"
 #include "request/view_request.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -89,6 +91,17 @@ std::vector<std::string> Comparison::metrics() const {
 views::Scaling Comparison::scaling() const {
   if (other_.scaling) return *other_.scaling;
   return formed_ ? formed_->likely : views::Scaling::strong;
+}
+
+std::string Comparison::csv() const {
+  Invocation invocation;
+  invocation.command = Command::diff;
+  invocation.format = Format::csv;
+  invocation.metric = difference()->column().title;
+  invocation.scaling = scaling();
+  std::ostringstream text;
+  run_diff(text, {}, first_, *other_.source, invocation);
+  return text.str();
 }
 
 bool Comparison::scales() const {

@@ -50,6 +50,8 @@ class Comparison {
 
   [[nodiscard]] views::Scaling scaling() const;
   void set_scaling(views::Scaling scaling) { other_.scaling = scaling; }
+  /// All that differs, as `diff --format csv` writes it; there is a difference. Throws UsageError.
+  [[nodiscard]] std::string csv() const;
   /// Whether the runs have different numbers of ranks, so that there is an ideal to fall short of.
   [[nodiscard]] bool scales() const;
 

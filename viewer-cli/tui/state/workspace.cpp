@@ -1,5 +1,6 @@
 #include "tui/state/workspace.hpp"
 
+#include "commands/run.hpp"
 #include "request/view_request.hpp"
 #include "text/shorten.hpp"
 #include "tree/column_heading.hpp"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -153,6 +155,23 @@ bool Workspace::finish_select() {
   defined_ = views::define_columns(experiment(), definitions_, role_);
   set_columns(column_names());
   return true;
+}
+
+std::string Workspace::csv_of(std::size_t view) const {
+  constexpr std::array<ViewKind, kViews> kKinds = {ViewKind::calling_context, ViewKind::callers,
+                                                   ViewKind::flat};
+  Invocation invocation;
+  invocation.command = Command::view;
+  invocation.format = Format::csv;
+  invocation.view = kKinds.at(view);
+  invocation.metrics = column_names();
+  invocation.sort = sort_column().column.title;
+  invocation.derive = definitions_;
+  invocation.ranks = ranks_;
+  if (role_) invocation.role = experiment().roles[*role_].name;
+  std::ostringstream text;
+  run_view(text, {}, source_, invocation);
+  return text.str();
 }
 
 std::string Workspace::title_of(const NodeRef& ref) {

@@ -96,6 +96,10 @@ class Workspace {
   /// The context that a node is, or the costliest one it stands for; kNone where there is none.
   [[nodiscard]] database::ContextId context_of(const NodeRef& ref);
 
+  /// A view with the columns and threads that are chosen, as `view --format csv` writes it. Throws
+  /// UsageError.
+  [[nodiscard]] std::string csv_of(std::size_t view) const;
+
  private:
   void make_views();
   void finish_columns();

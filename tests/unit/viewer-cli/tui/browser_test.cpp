@@ -236,6 +236,16 @@ TEST_CASE("w writes the screen to a file that did not exist, and to nothing else
   driven.type("8");  // the table, where there is one
   write_to("blame.csv");
   CHECK(read("blame.csv").starts_with("id,path,idleness_s,share,role,waiter_ranks\n"));
+  driven.type("2");
+  write_to("calls.csv");
+  CHECK(read("calls.csv").starts_with("id,parent,depth,kind,name,file,line,module,REALTIME:sum (I),"));
+  driven.type("6");
+  write_to("ranks.csv");
+  CHECK(read("ranks.csv").starts_with("rank,thread,role,process,REALTIME:sum (I)\n0,0,main,"));
+  driven.type("1");  // text alone
+  write_to("start.csv");
+  CHECK(driven.browser().message() == "This screen is no table: give the file another ending than .csv");
+  CHECK_FALSE(std::filesystem::exists(folder / "start.csv"));
   std::filesystem::create_symlink(folder / "elsewhere", folder / "link");
   write_to("link");
   CHECK(contains(driven.browser().message(), "exists already"));

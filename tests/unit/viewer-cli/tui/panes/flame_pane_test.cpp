@@ -63,6 +63,18 @@ TEST_CASE("The flame graph is walked, zoomed into and left again; source and ran
   CHECK(contains(driven.browser().take_copied().value_or(""), "cg::dot"));
 }
 
+TEST_CASE("The flame graph folds recursion as the trees do, and u unfolds it") {
+  DrivenBrowser driven(120, 40);
+  driven.type("9/amr::refine\n");
+  CHECK(contains(driven.browser().message(), "3 frames match: 17.6 s"));
+  driven.press(Key::escape);
+  CHECK(contains(driven.screen(), "recursion folded (u)"));
+  driven.type("u/amr::refine\n");
+  CHECK(contains(driven.browser().message(), "5 frames match: 17.6 s"));
+  driven.type("u");
+  CHECK(driven.workspace().passed_over.recursion);
+}
+
 TEST_CASE("The flame graph turns to callers, and a search says how much matches") {
   DrivenBrowser driven;
   driven.type("9/allred\n");
