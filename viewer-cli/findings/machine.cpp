@@ -198,22 +198,28 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
   return text + '.';
 }
 
+/// Where no suspect says what to do.
+std::string starved_advice(const database::Contents& experiment) {
+  const std::vector<Crowd> crowds = find_crowds(experiment);
+  const bool bound = crowded_hosts_phrase(experiment).empty() && !crowds.empty() && crowds.front().bound;
+  return std::string(
+             bound ? "Bind each rank to as many processors as it has threads, or start fewer threads"
+             : has_ranks(experiment)
+                 ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
+                 : "Start fewer threads") +
+         ", before you change code.";
+}
+
 std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
-  const bool mpi = has_ranks(experiment);
   std::string crowded = crowded_hosts_phrase(experiment);
   const std::vector<Crowd> crowds = find_crowds(experiment);
-  const bool sets = crowded.empty() && !crowds.empty();
-  if (sets) crowded = crowd_phrase(experiment, crowds.front());
+  if (crowded.empty() && !crowds.empty()) crowded = crowd_phrase(experiment, crowds.front());
   return "The machine is the first suspect: " +
          (crowded.empty() ? "threads were ready to run, without a processor, for "
                           : crowded + ". Threads were ready to run, without one, for ") +
-         keep(duration(seconds, unicode)) + ", most of it in " + (mpi ? "MPI calls and waits" : "waits") +
-         ": others that wait, or other programs, used them. " +
-         (sets && crowds.front().bound ? "Bind each rank to as many processors as it has threads, or start "
-                                         "fewer threads"
-          : mpi ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
-                : "Start fewer threads") +
-         ", before you change code.";
+         keep(duration(seconds, unicode)) + ", most of it in " +
+         (has_ranks(experiment) ? "MPI calls and waits" : "waits") +
+         ": others that wait, or other programs, used them. " + starved_advice(experiment);
 }
 
 }  // namespace
@@ -262,6 +268,21 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
                                        verdict.losses.no_processor_s + verdict.losses.perhaps_no_processor_s,
                                        verdict.losses.crowded_s}),
                              unicode));
+  return phrases;
+}
+
+std::vector<std::string> phrases_beyond_starved(const database::Contents& experiment, double idle_s,
+                                                bool unicode) {
+  std::vector<std::string> phrases;
+  for (const MachineSuspect& suspect : experiment.machine().suspects) {
+    const bool slow = suspect.kind == MachineKind::slow;
+    phrases.push_back(capitalized(cause(experiment, suspect)) + ' ' +
+                      (slow ? effect(experiment, suspect, idle_s, unicode) + ' ' : "") +
+                      advice(experiment, suspect) + (phrases.empty() ? " before you change code." : "."));
+  }
+  if (phrases.empty())
+    phrases.push_back("Others that wait, or other programs, used the processors. " +
+                      starved_advice(experiment));
   return phrases;
 }
 

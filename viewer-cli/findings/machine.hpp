@@ -26,6 +26,10 @@ std::string machine_kind(database::MachineKind kind);
 std::vector<std::string> machine_phrases(const database::Contents& experiment, const Verdict& verdict,
                                          double idle_s, bool unicode);
 
+/// What these say beyond the verdict of a run that is starved: why, and what to do.
+std::vector<std::string> phrases_beyond_starved(const database::Contents& experiment, double idle_s,
+                                                bool unicode);
+
 /// Of a role's time outside waits without CPU time, the part in which its threads were ready to run, at most
 /// (docs/algorithms.md 5.6: R); the rest they slept. Empty where that is not known.
 std::optional<double> runnable_share(const database::Contents& experiment, std::uint32_t role);

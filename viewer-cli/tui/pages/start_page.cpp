@@ -71,8 +71,10 @@ class StartPage {
     }
     page_.say(findings_.verdict.text, width_, 0, Tone::strong);
     page_.say("", width_);
+    const bool starved = findings_.verdict.kind == VerdictKind::starved;
     for (const std::string& phrase :
-         machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode())) {
+         starved ? phrases_beyond_starved(experiment_, diagnosis_.idle_s, workspace_.unicode())
+                 : machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode())) {
       page_.say(phrase, width_, 0, Tone::warning);
       page_.say("", width_);
     }

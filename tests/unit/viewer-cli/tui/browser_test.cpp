@@ -214,6 +214,39 @@ TEST_CASE("y gives the call path under the cursor for the clipboard") {
   CHECK(driven.browser().take_copied().value_or("") == "main/loop at main.cpp:140");
 }
 
+TEST_CASE("Of a run that is starved the start page says once what it lacked") {
+  DrivenBrowser driven(80, 50, true, [](database::Example& example) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    database::Experiment& e = example.experiment;
+    e.machine.threads.clear();
+    e.machine.suspects = {{.kind = database::MachineKind::oversubscribed,
+                           .by_others = true,
+                           .processors = 2,
+                           .others = 1600,
+                           .lost_ns = 30 * kSecond,
+                           .explains_ns = 20 * kSecond}};
+    for (std::uint32_t location = 0; location < e.locations.size(); ++location) {
+      if (e.locations[location].role != 0) continue;
+      e.machine.suspects.front().locations.push_back(location);
+      e.machine.threads.push_back({.location = location,
+                                   .ran_ns = 5 * kSecond,
+                                   .runnable_ns = 15 * kSecond,
+                                   .lived_ns = 20 * kSecond,
+                                   .sampled_ns = 20 * kSecond,
+                                   .idle_ns = 3 * kSecond,
+                                   .cpu_ns = 5 * kSecond,
+                                   .work_ns = 17 * kSecond,
+                                   .work_cpu_ns = 5 * kSecond});
+    }
+  });
+  const std::string screen = driven.screen();
+  INFO(screen);
+  CHECK(contains(screen, "Starved of processors: ranks 0-7 were ready to run, without one"));
+  CHECK(contains(screen, "programs that were not measured take processors from"));
+  CHECK(contains(screen, "Measure again where nothing"));
+  CHECK_FALSE(contains(screen, "ready to run, without a processor"));
+}
+
 TEST_CASE("w writes the screen to a file that did not exist, and to nothing else") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("written-" + std::to_string(::getpid()));
