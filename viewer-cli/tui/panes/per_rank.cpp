@@ -76,7 +76,8 @@ std::optional<views::Column> column_over_ranks(const Workspace& workspace) {
   return std::nullopt;
 }
 
-RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column) {
+RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column,
+                       std::optional<std::uint32_t> role) {
   RankSeries series;
   series.ref = ref;
   series.title = workspace.title_of(ref);
@@ -85,7 +86,7 @@ RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Co
   const std::vector<double> values = values_of(workspace, ref, column);
   const std::span<const std::uint32_t> selected = workspace.figures().locations();
   series.elsewhere = shares_of_roles(workspace.experiment(), selected, values);
-  series.role = role_to_draw(workspace, series.elsewhere);
+  series.role = role ? *role : role_to_draw(workspace, series.elsewhere);
   std::erase_if(series.elsewhere, [&](const RoleShare& each) { return each.role == series.role; });
   for (const std::uint32_t location : selected) {
     if (workspace.experiment().locations[location].role != series.role) continue;

@@ -32,9 +32,11 @@ struct RankSeries {
 /// thread, else the first one that was.
 std::optional<views::Column> column_over_ranks(const Workspace& workspace);
 
-/// Reads a node's values per thread, for the threads of the chosen role. Where none is chosen, of the role
-/// that spends most there, or, where that is one thread, of the role with several threads that spends most.
-RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column);
+/// Reads a node's values per thread, for the threads of `role`, else of the chosen role. Where there is
+/// neither, of the role that spends most there, or, where that is one thread, of that with several threads
+/// that spends most.
+RankSeries read_series(Workspace& workspace, const NodeRef& ref, const views::Column& column,
+                       std::optional<std::uint32_t> role);
 
 struct SeriesSummary {
   double smallest = 0, mean = 0, largest = 0;

@@ -36,6 +36,7 @@ void ProcedureHeat::choose(const Workspace& workspace, std::uint32_t role) {
   clear();
   role_ = role;
   const database::Contents& experiment = workspace.experiment();
+  of_ranks_ = experiment.run.ranks > 0 && role == views::main_role(experiment);
   const std::optional<std::uint32_t> time = views::metric_named(experiment, "REALTIME");
   if (!time) return;
   for (const std::uint32_t location : workspace.figures().locations()) {
@@ -101,14 +102,19 @@ void ProcedureHeat::draw(Canvas& canvas, const Area& area, std::size_t first, st
                          std::size_t cursor, bool unicode) const {
   const int width = area.width - kProcedureWidth - kAmountWidth - 2;
   if (width < 4 || rows_.empty()) return;
-  canvas.write(area.row, area.column, "own time of procedures and MPI calls over ranks", Tone::heading,
-               area.width);
   const std::string most = "most";
   canvas.write(area.row, area.column + area.width - static_cast<int>(most.size()), most, Tone::heading,
                kAmountWidth);
   const std::size_t threads = std::min(shown, locations_.size() - std::min(first, locations_.size()));
   if (threads == 0) return;
   const auto cells = std::min<std::size_t>(static_cast<std::size_t>(width), threads * 4);
+  const std::size_t in_cell = (threads + cells - 1) / cells;
+  canvas.write(
+      area.row, area.column,
+      in_cell > 1
+          ? "own time and MPI calls, most of " + counted(in_cell, of_ranks_ ? "rank" : "thread")
+          : std::string("own time of procedures and MPI calls over ") + (of_ranks_ ? "ranks" : "threads"),
+      Tone::heading, area.width - kAmountWidth);
   const auto cell_of = [&](std::size_t thread) { return (thread - first) * cells / threads; };
   const int lines = std::min(static_cast<int>(rows_.size()), area.height - 2);
   for (int line = 0; line < lines; ++line) {

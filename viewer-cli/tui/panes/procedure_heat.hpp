@@ -36,6 +36,7 @@ class ProcedureHeat {
   void order();
 
   std::optional<std::uint32_t> role_;  ///< empty: nothing is chosen yet
+  bool of_ranks_ = true;               ///< the threads are main threads of ranks
   std::size_t read_ = 0;
   double largest_ = 0;
   std::vector<Row> rows_;

@@ -45,12 +45,15 @@ bool RanksPane::read_nodes() {
   std::vector<RankSeries> ordered;
   bool read = false;
   for (const NodeRef& node : nodes) {
-    const auto known = std::find_if(series_.begin(), series_.end(),
-                                    [&](const RankSeries& each) { return each.ref == node; });
+    std::optional<std::uint32_t> role;  // of all the same threads
+    if (!ordered.empty()) role = ordered.front().role;
+    const auto known = std::find_if(series_.begin(), series_.end(), [&](const RankSeries& each) {
+      return each.ref == node && (!role || each.role == *role);
+    });
     if (known != series_.end()) {
       ordered.push_back(*known);
     } else if (!read) {
-      ordered.push_back(read_series(workspace_, node, *column));
+      ordered.push_back(read_series(workspace_, node, *column, role));
       read = true;
     }
   }

@@ -18,8 +18,6 @@ namespace {
 using database::Variation;
 using Kind = TimeChoice::Kind;
 
-constexpr double kNsPerSecond = 1e9;
-
 /// `2.5 iterations`.
 std::string segments_amount(const database::Contents& experiment, const Variation& variation, double number) {
   const std::string name(segment_name(experiment, variation));

@@ -74,6 +74,15 @@ TEST_CASE("The graph begins with the role that has several threads where the bus
   CHECK(contains(driven.screen(), "by rank, 1 thread"));
 }
 
+TEST_CASE("Nodes drawn together have values of the same threads") {
+  DrivenBrowser driven(120, 40);
+  driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
+  driven.type("m/gomp_thread_start\nmr");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "by rank, 8 threads"));
+  CHECK(contains(driven.line(3), "max 0 s"));  // main threads are not there
+}
+
 TEST_CASE("Where ranks share a column, the bar is their mean and a mark their largest") {
   DrivenBrowser driven(80, 24, true, [](database::Example& example) {
     spread_over_mesh(example, 16);
@@ -95,6 +104,9 @@ TEST_CASE("Where ranks share a column, the bar is their mean and a mark their la
   const std::string screen = driven.screen();
   INFO(screen);
   CHECK(contains(screen, "256 threads  a column: █ mean, ─ max"));
+  driven.type("mmm");
+  CHECK(contains(driven.screen(), "own time and MPI calls, most of 6 ranks"));
+  driven.type("m");
   CHECK(contains(driven.line(4), "──────────"));  // most columns hold such a rank
   CHECK_FALSE(contains(driven.line(4), "█"));
   CHECK_FALSE(contains(driven.line(10), "█"));
