@@ -1,10 +1,13 @@
 #include "tui/panes/time_pane.hpp"
 
+#include "commands/variation.hpp"
 #include "text/quantity.hpp"
+#include "text/table.hpp"
 #include "tui/pages/explain.hpp"
 #include "tui/widgets/page.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace culprit::viewer::tui {
@@ -300,6 +303,14 @@ std::string TimePane::status() const {
   if (!grid_) return {};
   return "rank " + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
          grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
+}
+
+std::string TimePane::csv() const {
+  const std::vector<database::Variation>& levels = workspace_.experiment().trace().variations;
+  std::ostringstream text;
+  write_csv(text, workspace_.experiment(),
+            segments_table(workspace_.experiment(), levels[std::min(finer_, levels.size() - 1)]));
+  return text.str();
 }
 
 std::string TimePane::path() const {

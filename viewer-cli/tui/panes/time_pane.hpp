@@ -37,6 +37,8 @@ class TimePane final : public Pane {
   [[nodiscard]] std::string status() const override;
   [[nodiscard]] std::string path() const override;
   [[nodiscard]] std::string topic() const override;
+  [[nodiscard]] bool has_table() const override { return grid_ && choice_.of_iterations(); }
+  [[nodiscard]] std::string csv() const override;
   bool work() override;
   [[nodiscard]] bool busy() const override { return calls_ && calls_->reading(); }
 

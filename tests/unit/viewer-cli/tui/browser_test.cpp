@@ -275,6 +275,9 @@ TEST_CASE("w writes the screen to a file that did not exist, and to nothing else
   driven.type("6");
   write_to("ranks.csv");
   CHECK(read("ranks.csv").starts_with("rank,thread,role,process,REALTIME:sum (I)\n0,0,main,"));
+  driven.type("7");
+  write_to("iterations.csv");
+  CHECK(read("iterations.csv").starts_with("rank,iteration,"));
   driven.type("1");  // text alone
   write_to("start.csv");
   CHECK(driven.browser().message() == "This screen is no table: give the file another ending than .csv");
