@@ -4,6 +4,7 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/ranks_pane.hpp"
+#include "tui/widgets/page.hpp"
 #include "tui/widgets/plot.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ int RanksPane::slot(std::size_t index, int width) const {
 
 void RanksPane::draw(Canvas& canvas, const Area& area) {
   if (const std::string why = why_empty(); !why.empty()) {
-    canvas.write(area.row, area.column, why, Tone::dim, area.width);
+    write_wrapped(canvas, area, why, Tone::dim);
     return;
   }
   const std::string over = series_.front().column + ", " + kModes.at(static_cast<std::size_t>(mode_)) + ", " +

@@ -350,18 +350,14 @@ void TimePane::draw_missing(Canvas& canvas, const Area& area) const {
     canvas.write(area.row, area.column, "Reading the results of time lines...", Tone::dim, area.width);
     return;
   }
-  Page page;
   const bool traced = workspace_.experiment().trace().traced > 0;
-  page.say(
+  const std::string why =
       traced
           ? "No procedure was seen to be called again and again: mark iterations with culprit_iteration(n) "
             "(culprit.h)."
           : "How long iterations took needs the ranks' time lines: " +
-                no_time_lines_phrase(workspace_.experiment()) + '.',
-      area.width);
-  for (std::size_t line = 0; line < page.lines.size(); ++line)
-    canvas.write(area.row + static_cast<int>(line), area.column, text_of(page.lines[line]), Tone::plain,
-                 area.width);
+                no_time_lines_phrase(workspace_.experiment()) + '.';
+  write_wrapped(canvas, area, why, Tone::plain);
 }
 
 }  // namespace culprit::viewer::tui

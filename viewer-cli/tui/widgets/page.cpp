@@ -31,6 +31,13 @@ std::string text_of(const PageLine& line) {
   return text;
 }
 
+void write_wrapped(Canvas& canvas, const Area& area, const std::string& text, Tone tone) {
+  Page page;
+  page.say(text, area.width);
+  int row = area.row;
+  for (const PageLine& line : page.lines) canvas.write(row++, area.column, text_of(line), tone, area.width);
+}
+
 int width_of(const std::string& text) {
   return static_cast<int>(columns(text));
 }

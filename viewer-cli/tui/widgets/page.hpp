@@ -55,6 +55,9 @@ struct Page {
 /// Text of a line.
 std::string text_of(const PageLine& line);
 
+/// Writes a paragraph, wrapped at the area's width.
+void write_wrapped(Canvas& canvas, const Area& area, const std::string& text, Tone tone);
+
 /// Columns that a text takes.
 int width_of(const std::string& text);
 

@@ -55,6 +55,15 @@ TEST_CASE("Where none of the chosen threads was at a node, the graph says so") {
   }
 }
 
+TEST_CASE("Beside a tree that is said as a whole, too") {
+  DrivenBrowser driven(120, 40);
+  driven.browser().go(
+      {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
+  driven.type("Tjj\n");
+  CHECK(contains(driven.screen(), "None of the OpenMP worker threads has"));
+  CHECK(contains(driven.screen(), "(T: others)."));
+}
+
 TEST_CASE("The graph begins with the role that has several threads where the busiest has one") {
   DrivenBrowser driven(120, 40, true, [](database::Example& example) {
     database::Experiment& e = example.experiment;
