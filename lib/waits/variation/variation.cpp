@@ -239,6 +239,7 @@ class VariationPass {
   };
 
   void choose();
+  static std::vector<std::uint64_t> ends_of(const Row& row);
   static void find_between_marks(const Row& row, std::vector<Segment>& segments);
   [[nodiscard]] bool begins_as_before(std::size_t row) const;
   void find_invocations(std::size_t row);
@@ -268,17 +269,33 @@ void VariationPass::choose() {
   result_.context = chosen->context;
 }
 
-/// From each mark to the next, and from the last to the last call.
-void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& segments) {
+/// Where what each mark begins ends: at the next mark, the last one at the last call, or before that, where a
+/// region with stamps ends that was open at the mark.
+std::vector<std::uint64_t> VariationPass::ends_of(const Row& row) {
+  std::vector<std::uint64_t> ends;
+  if (row.marks.empty()) return ends;
   const storage::Sequence<Event>& events = row.line->events;
+  for (std::size_t i = 1; i < row.marks.size(); ++i) ends.push_back(row.marks[i].ns);
+  ends.push_back(events.empty()           ? row.marks.back().ns
+                 : events.back().finalize ? events.back().enter_ns
+                                          : events.back().exit_ns);
+  for (std::size_t i = 0; i < row.line->stamped.size(); ++i) {
+    const StampedInvocation region = row.line->stamped[i];
+    const auto after = std::ranges::lower_bound(row.marks, region.end_ns, {}, &IterationMark::ns);
+    if (after == row.marks.begin() || std::prev(after)->ns < region.begin_ns) continue;
+    std::uint64_t& end = ends[static_cast<std::size_t>(after - row.marks.begin()) - 1];
+    end = std::min(end, region.end_ns);
+  }
+  return ends;
+}
+
+void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& segments) {
   SegmentSamples samples(row.line->samples);
+  const std::vector<std::uint64_t> ends = ends_of(row);
   std::uint64_t begin = 0;
   for (std::size_t i = 0; i < row.marks.size(); ++i) {
     begin = std::max(begin, row.marks[i].ns);
-    std::uint64_t end = i + 1 < row.marks.size() ? std::max(begin, row.marks[i + 1].ns) : begin;
-    if (i + 1 == row.marks.size() && !events.empty()) {
-      end = std::max(begin, events.back().finalize ? events.back().enter_ns : events.back().exit_ns);
-    }
+    const std::uint64_t end = std::max(begin, ends[i]);
     const Bounds bounds = bounds_between(*row.line, begin, end);
     segments.push_back({.begin_ns = begin,
                         .end_ns = end,

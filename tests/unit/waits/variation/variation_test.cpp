@@ -190,6 +190,25 @@ TEST_CASE("iterations that the program marks are used as they are") {
   CHECK(found.rows[0][1].begin_ns == 260);
 }
 
+TEST_CASE("an iteration ends at the latest where the region ends that was open when it began") {
+  ScriptedRun run(1);
+  run.call(0, 0, 10, {on(OperationKind::barrier)});
+  run.path(kInit);
+  run.region(0, 50, 70, kWork);  // within an iteration
+  run.region(0, 15, 220, kWork);
+  run.region(0, 295, 420, kWork);
+  run.call(0, 600, 610, {on(OperationKind::barrier)});
+  run.path(kReduce);
+  const std::vector<IterationMark> marks = {{20, 0}, {120, 1}, {300, 0}, {400, 1}};
+  const Variation found = vary(run, paths(), {marks}, 1);
+  REQUIRE(found.rows[0].size() == 4);
+  CHECK(found.rows[0][0].end_ns == 120);
+  CHECK(found.rows[0][1].end_ns == 220);
+  CHECK(found.rows[0][1].sos_ns == 100);
+  CHECK(found.rows[0][2].end_ns == 400);
+  CHECK(found.rows[0][3].end_ns == 420);
+}
+
 TEST_CASE("a run in which nothing recurs has no dominant procedure") {
   ScriptedRun run(2);
   const Variation found = vary(run, paths(), {}, 2);
