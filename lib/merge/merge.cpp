@@ -199,9 +199,10 @@ TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, c
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
   TimeLines lines = open_time_lines(comm, partition, shared, shape);
-  TracedRun run{
-      .findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options)),
-      .problems = std::move(lines.problems)};
+  TracedRun run;
+  run.findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options));
+  check_other_time_lines(partition, lines);
+  run.problems = std::move(lines.problems);
   for (const auto& [file, why] : *lines.broken_off)
     run.problems.emplace_back(file).append(": ").append(why).append("; what lies before the damage is used");
   return run;

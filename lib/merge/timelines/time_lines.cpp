@@ -26,6 +26,16 @@ namespace trace = measurement::trace;
 
 constexpr std::uint8_t kUnknownEvent = 255;
 
+void require_own(const trace::ProcessTrace& trace, const measurement::ProcessInfo& process) {
+  if (trace.is_of(process)) return;
+  throw measurement::MeasurementError(
+      trace.path(), "is the trace of another process than the measurement beside it (put it beside its own)");
+}
+
+void report_unused(const measurement::MeasurementError& error, const std::string& path, TimeLines& to) {
+  to.problems.push_back(path + ": " + error.what() + "; this time line is not used");
+}
+
 class TracedProcess final : public waits::ProcessTrace {
  public:
   /// What its records name, in the run's terms.
@@ -45,10 +55,7 @@ class TracedProcess final : public waits::ProcessTrace {
         events_(std::move(names.events)),
         shape_(shape),
         regions_(std::move(regions)) {
-    if (!trace_.is_of(process)) {
-      throw measurement::MeasurementError(
-          path, "is the trace of another process than the measurement beside it (put it beside its own)");
-    }
+    require_own(trace_, process);
     begin();
   }
 
@@ -182,7 +189,7 @@ class Opening {
       clock.move = [traced = process.get()](std::int64_t ns) { traced->move(ns); };
       to.processes.push_back(std::move(process));
     } catch (const measurement::MeasurementError& error) {
-      to.problems.push_back(path + ": " + error.what() + "; this time line is not used");
+      report_unused(error, path, to);
     }
   }
 
@@ -219,6 +226,21 @@ class Opening {
   measurement::Reader reader_;
 };
 
+/// What is wrong with the first record that is; empty where nothing is.
+std::string damage_in_records(const trace::ProcessTrace& trace) {
+  try {
+    trace::Record record;
+    for (const trace::ProcessTrace::Thread& thread : trace.threads()) {
+      trace::ThreadRecords records(trace, thread, {});
+      while (records.next(record)) {
+      }
+    }
+    return {};
+  } catch (const measurement::MeasurementError& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partition,
@@ -227,11 +249,28 @@ TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partiti
   std::vector<ProcessClock> clocks;
   if (partition.traced()) {
     Opening opening(shared, shape);
-    partition.for_each_traced(
-        [&](const char* path, std::uint32_t threads) { opening.open(path, threads, true, lines, clocks); });
+    partition.for_each_traced([&](const TracedFile& file) {
+      if (file.of_rank) opening.open(file.path, file.threads, true, lines, clocks);
+    });
   }
   lines.clock_error_ns = bring_to_one_clock(comm, clocks);
   return lines;
+}
+
+void check_other_time_lines(const Partition& partition, TimeLines& lines) {
+  measurement::Reader reader;
+  partition.for_each_traced([&](const TracedFile& file) {
+    if (file.of_rank) return;
+    const std::string path = trace::trace_path(file.path).string();
+    try {
+      const trace::ProcessTrace trace(path);
+      require_own(trace, reader.read(file.path, measurement::Extent::process).process);
+      if (const std::string damage = damage_in_records(trace); !damage.empty())
+        lines.broken_off->try_emplace(path, damage);
+    } catch (const measurement::MeasurementError& error) {
+      report_unused(error, path, lines);
+    }
+  });
 }
 
 struct OtherTimeLines::State {

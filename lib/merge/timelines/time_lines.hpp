@@ -33,6 +33,10 @@ struct TimeLines {
 TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partition,
                           const cct::SharedTree& shared, const Shape& shape);
 
+/// Collective: reads the traces of processes that are no rank to their ends, so that `lines` reports damage
+/// to them, too.
+void check_other_time_lines(const Partition& partition, TimeLines& lines);
+
 /// The traces of processes that are no rank, which no analysis looks at: one after the other, as above.
 class OtherTimeLines {
  public:

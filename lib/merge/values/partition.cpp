@@ -59,11 +59,6 @@ TileFiles to_tile(const exchange::Bytes& bytes) {
   return tile;
 }
 
-/// Nobody can have waited in MPI for a process that is no rank: its trace is not opened.
-std::uint64_t bytes_to_analyse(const ProcessSummary& process) {
-  return process.rank ? process.trace_bytes : 0;
-}
-
 /// Rank 0: the messages with the files whose time lines a rank gets, one rank after the other.
 class TracePartition {
  public:
@@ -73,19 +68,22 @@ class TracePartition {
   exchange::Bytes take(int rank) {
     std::string paths;
     std::vector<std::uint32_t> threads;
+    std::vector<std::uint8_t> of_rank;
     for (; next_ != std::default_sentinel; ++next_) {
       // By its middle, so that one that is longer than a share makes the share of as few others as possible
       // longer.
-      const std::uint64_t bytes = bytes_to_analyse(*next_);
+      const std::uint64_t bytes = next_->trace_bytes;
       if (part_of(taken_ + bytes / 2, trace_bytes_, ranks_) > static_cast<std::size_t>(rank)) break;
       taken_ += bytes;
       if (bytes == 0) continue;
       paths.append(next_->path).push_back('\0');
       threads.push_back(static_cast<std::uint32_t>(next_->threads.size()));
+      of_rank.push_back(next_->rank && !next_->forked ? 1 : 0);  // what a rank forked does not stand for it
     }
     cct::MessageWriter message;
     message.text(paths);
     message.values(threads);
+    message.values(of_rank);
     return message.take();
   }
 
@@ -121,7 +119,7 @@ void Partition::find_tiles() {
     held += process.threads.size();
     held_cells += process.cells;
     files_ += tiles_.size() % ranks == 0 ? 1 : 0;
-    trace_bytes_ += bytes_to_analyse(process);
+    trace_bytes_ += process.trace_bytes;
     ++before;
   }
   tiles_.push_back(before);
@@ -150,7 +148,8 @@ int Partition::rank_of(std::uint32_t location) const {
   return static_cast<int>((behind - locations_.begin() - 1) % comm_.size());
 }
 
-void Partition::for_each_traced(const std::function<void(const char*, std::uint32_t)>& visit) const {
+void Partition::for_each_traced(const std::function<void(const TracedFile&)>& visit) const {
+  if (!traced()) return;
   std::optional<TracePartition> next_part;
   const exchange::Bytes part = scatter(comm_, [&](int rank) {
     if (!next_part) next_part.emplace(processes_, trace_bytes_, comm_.size());
@@ -159,9 +158,11 @@ void Partition::for_each_traced(const std::function<void(const char*, std::uint3
   collectively(comm_, [&] {
     cct::MessageReader message(part);
     const std::string paths = message.text();
+    const auto threads = message.values<std::uint32_t>();
+    const auto of_rank = message.values<std::uint8_t>();
     const char* path = paths.c_str();
-    for (const std::uint32_t threads : message.values<std::uint32_t>()) {
-      visit(path, threads);
+    for (std::size_t file = 0; file < threads.size(); ++file) {
+      visit({.path = path, .threads = threads[file], .of_rank = of_rank.at(file) != 0});
       path += std::char_traits<char>::length(path) + 1;
     }
   });

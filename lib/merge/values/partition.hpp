@@ -34,6 +34,13 @@ struct TileFiles {
   }
 };
 
+/// A measurement with a time line.
+struct TracedFile {
+  const char* path = nullptr;
+  std::uint32_t threads = 0;
+  bool of_rank = false;  ///< of no other are time lines analysed: nobody can have waited for it in MPI
+};
+
 /// Which rank of the analysis has which processes, as rank 0 decides. For their values, by tiles of the
 /// database, whose bytes therefore do not depend on the number of ranks: in each round every rank gets one
 /// tile, in the order of ranks (the last round may not do for all), so that nobody holds more than a tile's
@@ -44,7 +51,7 @@ class Partition {
   Partition(exchange::Communicator& comm, const ProcessTable& processes, const Roles& roles);
 
   [[nodiscard]] std::uint32_t role_count() const { return all_.role_count; }
-  /// Whether any process that is a rank has a time line.
+  /// Whether any process has a time line.
   [[nodiscard]] bool traced() const { return all_.traced != 0; }
   /// Rank 0: how many files it has itself.
   [[nodiscard]] std::uint64_t files() const { return files_; }
@@ -55,10 +62,9 @@ class Partition {
   /// The rank that has the tile with a location.
   [[nodiscard]] int rank_of(std::uint32_t location) const;
 
-  /// Collective: calls `visit` with the path of each measurement whose time line is this rank's, and how many
-  /// threads it has: those of consecutive processes, which often exchange messages, and about as many bytes
-  /// of traces on every rank.
-  void for_each_traced(const std::function<void(const char* path, std::uint32_t threads)>& visit) const;
+  /// Collective: calls `visit` with each measurement whose time line is this rank's: those of consecutive
+  /// processes, which often exchange messages, and about as many bytes of traces on every rank.
+  void for_each_traced(const std::function<void(const TracedFile&)>& visit) const;
 
  private:
   struct ForAll {

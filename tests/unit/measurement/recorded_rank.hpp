@@ -19,14 +19,14 @@ inline constexpr const char* kOddName = "/tmp/\x1b]0;title\a\x1b[2J\n\xe2\x80\xa
 /// One of two ranks while it is measured.
 class Rank {
  public:
-  /// With `odd`, its names hold what nobody expects in one.
-  Rank(const std::filesystem::path& directory, int rank, bool odd)
+  /// With `odd`, its names hold what nobody expects in one. Without `mpi`, it is a process that is no rank.
+  Rank(const std::filesystem::path& directory, int rank, bool odd, bool mpi = true)
       : path_(directory / ("rank-" + std::to_string(rank) + ".culprit")), description_(process(2)) {
     description_.pid += static_cast<std::uint64_t>(rank);
     description_.key += static_cast<std::uint64_t>(rank);
     if (odd) description_.program = description_.directory = description_.host = kOddName;
     file_ = std::make_unique<File>(path_, description_);
-    (*file_)->set_rank(rank, 2, "0123", odd ? kOddName : "MPI");
+    if (mpi) (*file_)->set_rank(rank, 2, "0123", odd ? kOddName : "MPI");
     app_ = (*file_)->module(0x1000, odd ? kOddName : "/no/such/app", "id", 2,
                             measurement::LiveFile::kModuleExecutable);
     mpi_ = (*file_)->module(0x2000, "/no/such/libmpi.so", nullptr, 0, 0);

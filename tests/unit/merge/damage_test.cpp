@@ -1,6 +1,6 @@
-// What prof-mpi makes of a run of two ranks in which one file is cut at any byte, or has one bit turned over
-// in any byte: the same database to the byte, or one that says what is left out and of which file (exit 3).
-// A merge without a word and with other figures is what these tests look for.
+// What prof-mpi makes of a run of two processes in which one file is cut at any byte, or has one bit turned
+// over in any byte: the same database to the byte, or one that says what is left out and of which file (exit
+// 3). A merge without a word and with other figures is what these tests look for.
 #include "damaged_file.hpp"
 #include "database/reader.hpp"
 #include "exchange/threads.hpp"
@@ -39,9 +39,11 @@ trace::Record call_at(std::uint64_t enter_ns, std::uint64_t exit_ns, const trace
   return record;
 }
 
+enum class Kind : std::uint8_t { ranks, killed_ranks, without_mpi };
+
 /// Rank 0 computes, then sends; rank 1 waits for the message; then both meet in a barrier.
-void record_rank(const std::filesystem::path& directory, int number, bool killed) {
-  recording::Rank rank(directory, number, false);
+void record_rank(const std::filesystem::path& directory, int number, Kind kind) {
+  recording::Rank rank(directory, number, false, kind != Kind::without_mpi);
   trace::Definition world;
   world.global_id = 1;
   world.size = 2;
@@ -59,7 +61,7 @@ void record_rank(const std::filesystem::path& directory, int number, bool killed
     rank.add(
         call_at(from + 7'000'000, from + 7'200'000, on(trace::OperationKind::barrier, trace::kNobody), 2));
   }
-  if (killed) {
+  if (kind == Kind::killed_ranks) {
     rank.leave();
   } else {
     rank.seal();
@@ -73,12 +75,12 @@ struct Merged {
   std::string failure;
 };
 
-/// A run of two ranks, and what it gives when nothing is damaged.
+/// A run of two processes, and what it gives when nothing is damaged.
 class Run {
  public:
-  explicit Run(bool killed) : directory_(recording::scratch()) {
+  explicit Run(Kind kind) : directory_(recording::scratch()) {
     std::filesystem::create_directory(path());
-    for (int rank = 0; rank < 2; ++rank) record_rank(path(), rank, killed);
+    for (int rank = 0; rank < 2; ++rank) record_rank(path(), rank, kind);
     recording::write_bytes(path() / measurement::kRunMarker, marker());
     whole_ = merged();
     REQUIRE(whole_.failure.empty());
@@ -145,23 +147,27 @@ void check_damage(const Run& run, const std::string& name) {
 }  // namespace
 
 TEST_CASE("a merge reports damage to the measurement of a clean end") {
-  check_damage(Run(false), "rank-0.culprit");
+  check_damage(Run(Kind::ranks), "rank-0.culprit");
 }
 
 TEST_CASE("a merge reports damage to the measurement of a killed process") {
-  check_damage(Run(true), "rank-0.culprit");
+  check_damage(Run(Kind::killed_ranks), "rank-0.culprit");
 }
 
 TEST_CASE("a merge reports damage to a complete trace") {
-  check_damage(Run(false), "rank-0.culprit.trace");
+  check_damage(Run(Kind::ranks), "rank-0.culprit.trace");
+}
+
+TEST_CASE("a merge reports damage to the trace of a process that is no rank") {
+  check_damage(Run(Kind::without_mpi), "rank-0.culprit.trace");
 }
 
 TEST_CASE("a merge reports damage to the trace of a killed process") {
-  check_damage(Run(true), "rank-0.culprit.trace");
+  check_damage(Run(Kind::killed_ranks), "rank-0.culprit.trace");
 }
 
 TEST_CASE("a merge reports damage to the run marker, or needs none of it") {
-  check_damage(Run(false), measurement::kRunMarker);
+  check_damage(Run(Kind::ranks), measurement::kRunMarker);
 }
 
 }  // namespace merge_damage_test

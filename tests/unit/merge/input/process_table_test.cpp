@@ -180,11 +180,16 @@ Got partitioned(exchange::Communicator& comm, const merge::ProcessTable& table, 
   return got_by;
 }
 
-/// A rank's share of the time lines: paths and numbers of threads.
+/// As traced_files() lists it.
+std::string traced_file(const std::string& path, std::size_t threads, bool of_rank) {
+  return path + " " + std::to_string(threads) + (of_rank ? " of a rank" : "");
+}
+
+/// A rank's share of the time lines: paths, numbers of threads, and whether they are ranks'.
 std::vector<std::string> traced_files(const merge::Partition& partition) {
   std::vector<std::string> files;
-  partition.for_each_traced([&](const char* path, std::uint32_t threads) {
-    files.push_back(path + std::string(" ") + std::to_string(threads));
+  partition.for_each_traced([&](const merge::TracedFile& file) {
+    files.push_back(traced_file(file.path, file.threads, file.of_rank));
   });
   return files;
 }
@@ -278,7 +283,7 @@ TEST_CASE(
       got_by[static_cast<std::size_t>(comm.rank())] = traced_files(merge::Partition(comm, table, roles));
     });
     std::erase_if(processes, [](const ProcessSummary& process) {
-      return !of_this_run(process) || process.trace_bytes == 0 || !process.rank;
+      return !of_this_run(process) || process.trace_bytes == 0;
     });
     std::ranges::sort(processes, merge::canonically_before);
     std::uint64_t all = 0, longest = 0;
@@ -291,7 +296,7 @@ TEST_CASE(
       std::uint64_t bytes = 0;
       for (const std::string& file : files) {
         RC_ASSERT(next != processes.end());
-        RC_ASSERT(file == next->path + " " + std::to_string(next->threads.size()));
+        RC_ASSERT(file == traced_file(next->path, next->threads.size(), next->rank && !next->forked));
         bytes += next++->trace_bytes;
       }
       RC_ASSERT(bytes <= all / static_cast<std::uint64_t>(ranks) + longest + 1);
