@@ -1,6 +1,5 @@
 // viewer-cli: shows what prof-mpi found. Exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged
-// just now but degraded, or some
-// processes could not be looked at.
+// just now but degraded, or some time lines could not be exported, or some processes not be looked at.
 
 #include "commands/follow.hpp"
 #include "commands/run.hpp"
@@ -130,6 +129,7 @@ int run(int argc, const char* const* argv) {
   if (invocation.follow && invocation.format == Format::json) return tell_end(opened);
   Opened other;
   if (!invocation.other.empty()) other = open_database(invocation.other, {}, invocation.quiet);
+  bool degraded = opened.degraded || other.degraded;
   try {
     if (wants_browser(invocation)) {
       tui::BrowseStart start;
@@ -142,7 +142,7 @@ int run(int argc, const char* const* argv) {
       return status == 0 && opened.degraded ? kDegraded : status;
     }
     if (invocation.command == Command::exporting) {
-      run_export(std::cout, *opened.source, invocation);
+      degraded = !run_export(std::cout, *opened.source, invocation) || degraded;
     } else {
       run_command(std::cout, find_screen(), *opened.source, invocation, other.source.get());
     }
@@ -153,7 +153,7 @@ int run(int argc, const char* const* argv) {
   }
   std::cout.flush();
   if (const std::string change = change_of(opened, other); !change.empty()) return fail(kFailure, change);
-  return opened.degraded || other.degraded ? kDegraded : 0;
+  return degraded ? kDegraded : 0;
 }
 
 }  // namespace

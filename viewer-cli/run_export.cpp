@@ -51,7 +51,7 @@ views::Column stack_column(const views::Source& source, const Invocation& invoca
 /// All sums, and what --derive defines.
 template <Format format>
 void write_table(std::ostream& out, const views::Source& source, const Invocation& invocation,
-                 files::Readership& /*readers*/) {
+                 MeasurementRead& /*read*/) {
   Invocation all = invocation;
   all.format = format;
   for (const database::Metric& metric : source.experiment().metrics) {
@@ -82,43 +82,46 @@ TimeLineRequest time_lines_of(const Invocation& invocation, std::string_view for
 }
 
 void write_firefox(std::ostream& out, const views::Source& source, const Invocation& invocation,
-                   files::Readership& readers) {
+                   MeasurementRead& read) {
   TimeLineRequest request = time_lines_of(invocation, "firefox");
   request.required = false;
-  if (invocation.metric.empty() && with_time_lines(source, request, [&](const RunLines& lines) {
-        readers.restrict_to(lines.replay().readers());
-        write_firefox(out, lines);
-      }))
-    return;
+  if (invocation.metric.empty()) {
+    const LinesRead lines_read = with_time_lines(source, request, [&](const RunLines& lines) {
+      read.readers.restrict_to(lines.replay().readers());
+      write_firefox(out, lines);
+    });
+    read.whole = lines_read.whole;
+    if (lines_read.any) return;
+  }
   write_firefox_profile(out, views::Figures(source), stack_column(source, invocation));
 }
 
 void write_perfetto(std::ostream& out, const views::Source& source, const Invocation& invocation,
-                    files::Readership& readers) {
+                    MeasurementRead& read) {
   TimeLineRequest request = time_lines_of(invocation, "perfetto");
   request.arrows = true;
-  with_time_lines(source, request, [&](const RunLines& lines) {
-    readers.restrict_to(lines.replay().readers());
-    write_perfetto(out, lines);
-  });
+  read.whole = with_time_lines(source, request, [&](const RunLines& lines) {
+                 read.readers.restrict_to(lines.replay().readers());
+                 write_perfetto(out, lines);
+               }).whole;
 }
 
 /// Of one metric.
 template <void (*Write)(std::ostream&, const views::Figures&, const views::Column&)>
 void write_column(std::ostream& out, const views::Source& source, const Invocation& invocation,
-                  files::Readership& /*readers*/) {
+                  MeasurementRead& /*read*/) {
   Write(out, views::Figures(source), stack_column(source, invocation));
 }
 
 /// Of all metrics.
 template <void (*Write)(std::ostream&, const views::Figures&)>
 void write_figures(std::ostream& out, const views::Source& source, const Invocation& /*invocation*/,
-                   files::Readership& /*readers*/) {
+                   MeasurementRead& /*read*/) {
   Write(out, views::Figures(source));
 }
 
 void write_page(std::ostream& out, const views::Source& source, const Invocation& invocation,
-                files::Readership& /*readers*/) {
+                MeasurementRead& /*read*/) {
   write_html(out, source, !invocation.no_source);
 }
 
@@ -175,14 +178,14 @@ constexpr auto kExports = std::to_array<std::pair<std::string_view, Export>>({
 });
 
 void write_export(std::ostream& file, const views::Source& source, const Invocation& invocation,
-                  files::Readership& readers) {
+                  MeasurementRead& read) {
   const Export& format = invocation.export_format;
   if (format.kind == ExportKind::binary) {
-    format.write(file, source, invocation, readers);
+    format.write(file, source, invocation, read);
     return;
   }
   print::TextStream out(file);
-  format.write(out, source, invocation, readers);
+  format.write(out, source, invocation, read);
   out.flush();
 }
 
@@ -196,24 +199,23 @@ void warn_of_browsers(const fs::path& written) {
                                     ": is longer than browsers can read (use pprof or collapsed)");
 }
 
-/// Writes to what `descriptor` is of, and closes that. Returns who may read what was read beside the
-/// database.
-files::Readership write_to(int descriptor, const fs::path& target, const views::Source& source,
-                           const Invocation& invocation) {
+/// Writes to what `descriptor` is of, and closes that.
+MeasurementRead write_to(int descriptor, const fs::path& target, const views::Source& source,
+                         const Invocation& invocation) {
   errno = 0;
   __gnu_cxx::stdio_filebuf<char> file(descriptor, std::ios::out | std::ios::binary);
   std::ostream stream(&file);
-  files::Readership readers;
-  write_export(stream, source, invocation, readers);
+  MeasurementRead read;
+  write_export(stream, source, invocation, read);
   if (file.close() == nullptr || !stream) throw files::WriteFailure(target, errno == 0 ? EIO : errno);
-  return readers;
+  return read;
 }
 
-/// Devices and pipes are written in place.
-void write_special(const fs::path& target, const views::Source& source, const Invocation& invocation) {
+/// Devices and pipes are written in place. Returns, as the writers below, whether no time line was left out.
+bool write_special(const fs::path& target, const views::Source& source, const Invocation& invocation) {
   const int descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (descriptor < 0) throw files::WriteFailure(target, errno);
-  (void)write_to(descriptor, target, source, invocation);
+  return write_to(descriptor, target, source, invocation).whole;
 }
 
 /// A former export is replaced; what cannot be made again is not.
@@ -226,21 +228,21 @@ void refuse_own_files(const fs::path& target) {
 }
 
 /// A file gets its name once it is complete, and is for those who may read the database.
-void write_file(const fs::path& target, const views::Source& source, const Invocation& invocation) {
+bool write_file(const fs::path& target, const views::Source& source, const Invocation& invocation) {
   if (fs::is_symlink(target))
     throw CommandError("export: " + target.string() +
                        ": is a link to a file (name the file itself with -o, or - for standard output)");
   refuse_own_files(target);
   files::NewFile made(target);
-  files::Readership readers =
-      write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
-  readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
-  made.finish(readers);
+  MeasurementRead read = write_to(::fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0), target, source, invocation);
+  read.readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
+  made.finish(read.readers);
   if (invocation.export_format.for_browsers) warn_of_browsers(target);
+  return read.whole;
 }
 
 /// A directory gets its name once it is complete; one that is there already is not replaced.
-void write_archive(const views::Source& source, const Invocation& invocation) {
+bool write_archive(const views::Source& source, const Invocation& invocation) {
   require_otf2();
   if (invocation.output.empty() || invocation.output == "-")
     throw UsageError("export: otf2 writes a directory (name one with -o)");
@@ -250,13 +252,14 @@ void write_archive(const views::Source& source, const Invocation& invocation) {
   if (fs::exists(fs::symlink_status(target, ignored)))
     throw CommandError("export: " + invocation.output +
                        ": already exists (remove it, or name another directory with -o)");
-  with_time_lines(source, time_lines_of(invocation, "otf2"), [&](const RunLines& lines) {
+  const auto write = [&](const RunLines& lines) {
     files::NewDirectory made(target);
     write_otf2(made.path(), lines);
     files::Readership readers = lines.replay().readers();
     readers.restrict_to(source.file(), fs::weakly_canonical(fs::absolute(target).parent_path()));
     made.finish(readers);
-  });
+  };
+  return with_time_lines(source, time_lines_of(invocation, "otf2"), write).whole;
 }
 
 }  // namespace
@@ -265,25 +268,22 @@ std::span<const std::pair<std::string_view, Export>> exports() {
   return kExports;
 }
 
-void run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
+bool run_export(std::ostream& out, const views::Source& source, const Invocation& invocation) {
   const ExportKind kind = invocation.export_format.kind;
   if (kind == ExportKind::binary && invocation.output.empty() && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError(
         "export: this format is binary, and standard output is a terminal (name a file: -o FILE)");
   if (kind != ExportKind::directory && (invocation.output.empty() || invocation.output == "-")) {
-    files::Readership nobody_asks;
-    write_export(out, source, invocation, nobody_asks);
-    return;
+    MeasurementRead read;
+    write_export(out, source, invocation, read);
+    return read.whole;
   }
   const fs::path target(invocation.output);
   std::error_code ignored;
   const bool special = fs::exists(target, ignored) && !fs::is_regular_file(target, ignored);
   try {
-    if (kind == ExportKind::directory) {
-      write_archive(source, invocation);
-    } else {
-      (special ? write_special : write_file)(target, source, invocation);
-    }
+    if (kind == ExportKind::directory) return write_archive(source, invocation);
+    return (special ? write_special : write_file)(target, source, invocation);
   } catch (const files::WriteFailure& failure) {
     throw CommandError("export: " + invocation.output + ": " + failure.why());
   }

@@ -298,6 +298,8 @@ inline constexpr std::uint64_t kClocksNotCompared = ~std::uint64_t{0};
 
 /// Before a note that says which ranks ran which program, where they ran several.
 inline constexpr std::string_view kNoteOfPrograms = "programs: ";
+/// Before a note that says how many processes have a trace, whether that can be read or not.
+inline constexpr std::string_view kNoteOfTraces = "time lines were recorded in ";
 
 /// How and what was run.
 struct Run {

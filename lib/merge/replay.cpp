@@ -252,6 +252,10 @@ std::vector<std::string> Replay::problems() const {
   return lines;
 }
 
+const std::vector<std::string>& Replay::unused() const {
+  return state_->opened.problems;
+}
+
 std::uint64_t Replay::stopped() const {
   return state_->opened.stopped;
 }

@@ -90,6 +90,8 @@ class Replay {
   /// One line per trace that was left out or breaks off: file: why (what to do). Complete once all lines were
   /// read.
   [[nodiscard]] std::vector<std::string> problems() const;
+  /// Of these, the traces that were left out.
+  [[nodiscard]] const std::vector<std::string>& unused() const;
   /// Traces that end before their process: a limit, a full disk.
   [[nodiscard]] std::uint64_t stopped() const;
 

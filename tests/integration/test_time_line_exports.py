@@ -272,6 +272,47 @@ class OtherRuns(Exports):
         self.firefox(database)
 
 
+class DamagedTraces(Exports):
+    """A time line that is left out, wholly or from the damage on, is named, and the exit status says that something is missing."""
+
+    def export(self, given, form, expect):
+        target = self.here / f"{form}.{expect}"
+        done = harness.run([harness.VIEWER, given, "export", form, "-o", target], expect=expect)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(target.exists(), expect != 1)
+        return done.stderr
+
+    def check(self, directory, database, whole):
+        """First one trace is damaged, where there are several, then all."""
+        traces = sorted(directory.glob("**/*.trace"))
+        for path in traces[:whole]:
+            path.write_bytes(path.read_bytes()[:1000])
+        for form in ("otf2", "perfetto", "firefox") if whole else ():
+            lines = [line for line in self.export(database, form, 3).splitlines() if "operations are left out" not in line]
+            self.assert_one_line("\n".join(lines), str(traces[0]), "is damaged", "is not used")
+        for path in traces:
+            path.write_bytes(path.read_bytes()[:1000])
+        for form in ("otf2", "perfetto"):
+            error = self.export(database, form, 1)
+            self.assert_one_line(error, form, str(traces[0]), "is damaged", "is not used")
+            self.assertNotIn("without a trace", error)
+        self.assertEqual(self.export(database, "firefox", 3).count("is damaged"), len(traces))
+
+    def test_of_ranks(self):
+        directory = self.measure("openmpi", 2, harness.PROGRAMS / "traffic.openmpi", options=["--trace"])
+        self.check(directory, self.merge(directory), 1)
+        merged_so = self.merge(directory, "--force", expect=3)
+        self.assert_one_line(self.export(merged_so, "perfetto", 1).replace("perfetto", ""), "is damaged", "nor 1 other")
+        refused = harness.run([harness.VIEWER, merged_so, "causes"], expect=1)
+        self.assert_one_line(refused.stderr, "traces could not be used", "prof-mpi --force")
+
+    def test_of_a_process_that_is_no_rank(self):
+        directory = self.here / "run"
+        harness.run([harness.HPCRUN, "--trace", "-o", directory, harness.PROGRAMS / "truth_openmp_waits", "."],
+                    cwd=self.here, env=dict(harness.ENVIRONMENT, OMP_NUM_THREADS="3"))
+        self.check(directory, self.merge(directory), 0)
+
+
 class Refusals(Exports):
     def refused(self, *words, expect=1):
         done = harness.run([harness.VIEWER, *words], expect=expect)

@@ -3,6 +3,7 @@
 #include "export/time_lines.hpp"
 
 #include "exchange/threads.hpp"
+#include "findings/coverage.hpp"
 #include "print/output.hpp"
 #include "print/text.hpp"
 #include "request/errors.hpp"
@@ -10,6 +11,7 @@
 #include "structure/structure.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -41,6 +43,13 @@ fs::path find_measurement(const views::Source& source, const TimeLineRequest& re
          "the run was measured without a trace (measure it with hpcrun-lite --trace)");
 }
 
+/// The same where there are traces; the first that is `unused` stands for all.
+[[noreturn]] void refuse_unused(const TimeLineRequest& request, const std::vector<std::string>& unused) {
+  const std::size_t others = unused.size() - 1;
+  throw CommandError(request.purpose + ": " + unused.front() +
+                     (others == 0 ? "" : ", nor " + print::counted(others, "other")));
+}
+
 /// Whether the measurement's threads are the database's, so that both number them alike.
 bool has_same_threads(const database::Contents& experiment, const merge::Replay& replay) {
   return experiment.locations.size() == replay.locations() &&
@@ -64,13 +73,13 @@ bool has_same_paths(const database::Contents& experiment, const merge::Replay& r
   return true;
 }
 
-enum class Outcome : std::uint8_t { done, no_lines, other_paths };
-
-/// All but what `work` does; `loops`: whether merging looks for them.
-Outcome replay_lines(const views::Source& source, const TimeLineRequest& request, const fs::path& measurement,
-                     bool loops, const std::function<void(const RunLines&)>& work) {
+/// All but what `work` does; `loops`: whether merging looks for them. Nothing where the measurement has other
+/// call paths.
+std::optional<LinesRead> replay_lines(const views::Source& source, const TimeLineRequest& request,
+                                      const fs::path& measurement, bool loops,
+                                      const std::function<void(const RunLines&)>& work) {
   ProgressLine line("reading", request.quiet || request.on_screen);
-  Outcome outcome = Outcome::done;
+  std::optional<LinesRead> read;
   exchange::run_on_threads(1, [&](exchange::Communicator& comm) {
     merge::Replay replay(
         comm,
@@ -89,16 +98,19 @@ Outcome replay_lines(const views::Source& source, const TimeLineRequest& request
              "its processes are not those of " + request.given +
                  ": files were added or removed since it was merged (merge it anew: prof-mpi --force " +
                  print::shell_path(measurement.string()) + ')');
-    outcome = replay.lines().empty()               ? Outcome::no_lines
-              : has_same_paths(experiment, replay) ? Outcome::done
-                                                   : Outcome::other_paths;
-    if (outcome != Outcome::done) return;
-    work(RunLines(experiment, replay,
-                  [&](std::uint64_t done, std::uint64_t total) { line.update("time line", done, total); }));
+    const bool any = !replay.lines().empty();
+    if (!any && request.required && !replay.unused().empty()) refuse_unused(request, replay.unused());
+    if (!any && request.required) refuse_without_trace(request);
+    if (any && !has_same_paths(experiment, replay)) return;
+    if (any)
+      work(RunLines(experiment, replay,
+                    [&](std::uint64_t done, std::uint64_t total) { line.update("time line", done, total); }));
+    const std::vector<std::string> problems = any ? replay.problems() : replay.unused();
+    read = {.any = any, .whole = problems.empty()};
     if (request.on_screen) return;
-    for (const std::string& problem : replay.problems()) print::complain("viewer-cli", problem);
+    for (const std::string& problem : problems) print::complain("viewer-cli", problem);
   });
-  return outcome;
+  return read;
 }
 
 }  // namespace
@@ -144,26 +156,22 @@ void RunLines::run(std::size_t line, merge::LineEvents& events) const {
   replay_.run(line, events);
 }
 
-bool with_time_lines(const views::Source& source, const TimeLineRequest& request,
-                     const std::function<void(const RunLines&)>& work) {
+LinesRead with_time_lines(const views::Source& source, const TimeLineRequest& request,
+                          const std::function<void(const RunLines&)>& work) {
   const database::Contents& experiment = source.experiment();
   // Of processes that are no rank, the database does not know.
   const bool traced = experiment.trace().traced > 0;
-  if (!traced && experiment.run.ranks > 0) {
+  if (!traced && experiment.run.ranks > 0 && !traces_were_recorded(experiment)) {
     if (request.required) refuse_without_trace(request);
-    return false;
+    return {};
   }
   const fs::path measurement = find_measurement(source, request);
-  if (measurement.empty() && !traced && !request.required) return false;
+  if (measurement.empty() && !traced && !request.required) return {};
   if (measurement.empty())
     refuse(request, request.given,
            "its measurement directory, which has single calls, is not beside it (give that instead)");
   for (const bool loops : {true, false}) {
-    const Outcome outcome = replay_lines(source, request, measurement, loops, work);
-    if (outcome == Outcome::done) return true;
-    if (outcome == Outcome::other_paths) continue;
-    if (request.required) refuse_without_trace(request);
-    return false;
+    if (const auto read = replay_lines(source, request, measurement, loops, work)) return *read;
   }
   refuse(request, print::spelled(measurement.string()),
          "its call paths are not those of " + request.given +

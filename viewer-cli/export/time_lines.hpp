@@ -57,10 +57,16 @@ class RunLines {
   std::function<void(std::uint64_t, std::uint64_t)> progress_;
 };
 
-/// Calls `work` with the time lines of the run; false: it has none. Problems of their files go to standard
-/// error. Throws CommandError where the measurement is not there any more or is another one, and where its
-/// call paths are not those of the database.
-bool with_time_lines(const views::Source& source, const TimeLineRequest& request,
-                     const std::function<void(const RunLines&)>& work);
+/// What was found of a run's time lines.
+struct LinesRead {
+  bool any = false;
+  bool whole = true;  ///< nothing was left out
+};
+
+/// Calls `work` with the time lines of the run, if it has any. Problems of their files go to standard error.
+/// Throws CommandError where the measurement is not there any more or is another one, and where its call
+/// paths are not those of the database.
+LinesRead with_time_lines(const views::Source& source, const TimeLineRequest& request,
+                          const std::function<void(const RunLines&)>& work);
 
 }  // namespace culprit::viewer

@@ -229,9 +229,17 @@ std::string cut_time_lines_phrase(const database::Contents& experiment) {
   return text;
 }
 
+bool traces_were_recorded(const database::Contents& experiment) {
+  return std::ranges::any_of(experiment.run.notes, [](const std::string_view note) {
+    return note.starts_with(database::kNoteOfTraces);
+  });
+}
+
 std::string no_time_lines_phrase(const database::Contents& experiment) {
-  return experiment.run.ranks == 0
-             ? "the run has no MPI ranks, which this compares (see `blame` and `waits`)"
+  if (experiment.run.ranks == 0)
+    return "the run has no MPI ranks, which this compares (see `blame` and `waits`)";
+  return traces_were_recorded(experiment)
+             ? "the run's traces could not be used (merge it anew: prof-mpi --force DIR says why)"
              : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
 }
 

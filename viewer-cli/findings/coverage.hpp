@@ -65,6 +65,9 @@ std::string no_partner_phrase(const database::Contents& experiment);
 /// empty where all are whole.
 std::string cut_time_lines_phrase(const database::Contents& experiment);
 
+/// Whether processes have traces, which need not be readable.
+bool traces_were_recorded(const database::Contents& experiment);
+
 /// Why analyses of the ranks' time lines cannot be shown, and what to do, without a capital and a full stop.
 std::string no_time_lines_phrase(const database::Contents& experiment);
 

@@ -74,7 +74,7 @@ Metrics are named EVENT:STAT (I|E), inclusive or exclusive: "REALTIME:sum (I)", 
 "viewer-cli DB info" lists the events.
 
 exit status: 0 good, 1 bad data or failure, 2 wrong usage, 3 merged just now, but the data is degraded;
-of stacks 3: some processes could not be looked at
+of export 3: some time lines could not be read; of stacks 3: some processes could not be looked at
 )help";
 
 /// The help of a command: what it shows, with examples; its options beside --format; notes behind them.

@@ -101,8 +101,9 @@ std::string describe_traces(const ProcessTable& processes) {
     bytes += process.trace_bytes;
   }
   if (traced == 0) return {};
-  return "time lines were recorded in " + std::to_string(traced) + " of " + std::to_string(processes.size()) +
-         " processes: files of " + std::to_string((bytes + 1023) / 1024) + " KiB (--trace)";
+  return std::string(database::kNoteOfTraces) + std::to_string(traced) + " of " +
+         std::to_string(processes.size()) + " processes: files of " + std::to_string((bytes + 1023) / 1024) +
+         " KiB (--trace)";
 }
 
 /// Which ranks ran which program, in the order of their first ranks; empty where all ran one.
