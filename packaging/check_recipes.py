@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Checks that what CMake looks for is among what the RPM spec and the Spack recipe install before they build, and that the recipe
-gives CMake the MPI that it was given. Neither Fedora nor Spack is needed: the recipe runs with a stand-in for Spack's module."""
+gives CMake the MPI that it was given. Neither Fedora nor Spack is needed: the recipe runs with stand-ins for the modules of Spack."""
 
+import itertools
 import pathlib
 import re
 import runpy
 import sys
 import types
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli", "python")
@@ -51,12 +53,16 @@ def asked_for():
 
 
 class Recipe:
-    """The stand-in for spack.package: notes what the recipe depends on, and what it gives to CMake."""
+    """The stand-in for Spack: notes what the recipe depends on, and what it gives to CMake. From version 1.0 on, Spack has build
+    systems in a module of their own, before in spack.package."""
 
-    def __init__(self, mpi):
-        self.mpi, self.depends = mpi, set()
+    CMAKE = "spack_repo.builtin.build_systems.cmake"
 
-    def module(self):
+    def __init__(self, mpi, since_1_0):
+        self.mpi, self.since_1_0, self.depends = mpi, since_1_0, set()
+
+    def modules(self):
+        """By name."""
         recipe = self
 
         class CMakePackage:
@@ -66,23 +72,29 @@ class Recipe:
             def define(name, value):
                 return f"-D{name}={value}"
 
-        module = types.ModuleType("spack.package")
-        module.CMakePackage = CMakePackage
-        for directive in ("maintainers", "license", "version", "generator"):
-            setattr(module, directive, lambda *_, **__: None)
-        module.depends_on = lambda what, **_: recipe.depends.add(re.match(r"[\w-]+", what).group())
-        return module
+        package = types.ModuleType("spack.package")
+        for directive in ("maintainers", "license", "version"):
+            setattr(package, directive, lambda *_, **__: None)
+        package.depends_on = lambda what, **_: recipe.depends.add(re.match(r"[\w-]+", what).group())
+        cmake = types.ModuleType(self.CMAKE) if self.since_1_0 else package
+        cmake.CMakePackage, cmake.generator = CMakePackage, lambda *_, **__: None
+        return {"spack.package": package, cmake.__name__: cmake}
 
     def run(self):
-        sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), self.module()
-        package = runpy.run_path(str(ROOT / "packaging" / "spack" / "package.py"))["Culprit"]
+        made = self.modules()
+        for name in list(made):
+            parents = name.split(".")[:-1]
+            made |= {".".join(parents[:end]): types.ModuleType(parents[end - 1]) for end in range(1, len(parents) + 1)}
+        with unittest.mock.patch.dict(sys.modules, made):
+            package = runpy.run_path(str(ROOT / "packaging" / "spack" / "package.py"))["Culprit"]
         return package().cmake_args()
 
 
 def complaints():
     spec = set(re.findall(r"\S+", " ".join(re.findall(r"^BuildRequires:(.*)", (ROOT / "packaging" / "culprit.spec").read_text(), re.M))))
-    for mpi, variable in (("openmpi", "OPENMPI"), ("mpich", "MPICH"), ("mvapich2", "MPICH")):
-        recipe = Recipe(mpi)
+    mpis = (("openmpi", "OPENMPI"), ("mpich", "MPICH"), ("mvapich2", "MPICH"))
+    for (mpi, variable), since_1_0 in itertools.product(mpis, (False, True)):
+        recipe = Recipe(mpi, since_1_0)
         if f"-DCULPRIT_MPICC_{variable}=/prefix/of/{mpi}/bin/mpicc" not in recipe.run():
             yield f"packaging/spack/package.py: CMake is not given the compiler wrapper of {mpi}"
     wanted = {name: PACKAGES.get(name) for name in asked_for()} | UNASKED

@@ -2,6 +2,11 @@
 # no zycore-c, zydis or robin-map, these need recipes of their own (all are built by CMake).
 from spack.package import *
 
+try:  # Spack 1.0 and later
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+except ImportError:  # before, spack.package has them
+    pass
+
 
 class Culprit(CMakePackage):
     """Finds the code which makes MPI programs wait: a sampling call-path profiler with post-mortem blame shifting."""
