@@ -20,6 +20,8 @@ LINES_SAID = {
         "thread_waits_s": [0.941153516, 0.667459599], "regions_s": [0.208048748, 0.272176699],
     },
 }  # fmt: skip
+# Of killed ranks, whose measurements are live ones, by the format's version.
+LIVE_SAID = {"live-2": {"ranks": 2, "samples": 449, "idle_s": 1.517454449, "total_s": 4.755385425}}
 PATTERNS = ("wait-at-barrier", "barrier-completion", "wait-at-init")
 REGIONS = 40
 STAMPS_S = 0.0001  # between the program's stamps and ours, in these measurements
@@ -38,7 +40,7 @@ class StoredFiles(harness.Workspace):
         return database
 
     def test_each_is_known(self):
-        self.assertEqual({path.name.removesuffix(".tar.xz") for path in STORED.glob("*.tar.xz")}, {*SAID, *LINES_SAID})
+        self.assertEqual({path.name.removesuffix(".tar.xz") for path in STORED.glob("*.tar.xz")}, {*SAID, *LINES_SAID, *LIVE_SAID})
 
     def said_of(self, database):
         report = harness.viewer_json(database, "report")
@@ -47,6 +49,25 @@ class StoredFiles(harness.Workspace):
             "ranks": report["quality"]["ranks"], "samples": report["quality"]["samples"], "idle_s": report["idle_s"],
             "total_s": report["total_s"], "waits_s": sum(row["seconds"] for row in waits), "waits": sum(row["count"] for row in waits),
         }  # fmt: skip
+
+    def test_all_versions_of_live_measurements(self):
+        for version, said in LIVE_SAID.items():
+            with self.subTest(version):
+                run = self.unpack(version) / "run"
+                for file in run.rglob("*.culprit"):
+                    magic, number = file.read_bytes()[:8], int.from_bytes(file.read_bytes()[8:12], "little")
+                    self.assertEqual((magic, number), (b"CULPRITA", int(version.removeprefix("live-"))))
+                self.compare(self.said_of(self.merge_again(run)), said)
+
+    def test_databases_of_other_versions_are_refused(self):
+        database = self.unpack("0.1.0") / "run.db"
+        for version in (1, 9):
+            with open(database, "r+b") as file:
+                file.seek(8)
+                file.write(version.to_bytes(4, "little"))
+            done = harness.run([harness.VIEWER, database, "report"], expect=1)
+            self.assertEqual(done.stdout, "")
+            self.assert_one_line(done.stderr, str(database), f"database format {version}, this version reads 2 (merge again")
 
     def compare(self, found, said):
         for key, value in said.items():
