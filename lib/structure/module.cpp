@@ -173,9 +173,22 @@ bool Module::load(const Request& request, std::string& why) {
   GElf_Addr where = 0;
   const int length = dwfl_module_build_id(module_, &bits, &where);
   if (length > 0 && bits != nullptr) build_id_ = to_hex(bits, length);
+  note_missing_end();
   pass_over_boundless_sections();
   read_segments();
   return true;
+}
+
+/// libelf takes a file whose table of sections lies beyond its end for one without sections. (The word "read"
+/// is what database::why_unread() looks for.)
+void Module::note_missing_end() {
+  GElf_Ehdr header{};
+  std::size_t size = 0;
+  if (elf_rawfile(elf_, &size) == nullptr || gelf_getehdr(elf_, &header) == nullptr || header.e_shoff == 0)
+    return;
+  const std::uint64_t table = std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (header.e_shoff <= size && table <= size - header.e_shoff) return;
+  notes_.emplace_back("cannot be read to its end: the file was cut short");
 }
 
 void Module::pass_over_boundless_sections() {

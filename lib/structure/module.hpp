@@ -69,7 +69,8 @@ class Module {
   };
   [[nodiscard]] Section section(const char* wanted) const;
 
-  /// What of the module, or of its debug files, was not read since it would take memory without measure.
+  /// What of the module, or of its debug files, was not read: it is not there, or would take memory without
+  /// measure.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   /// Whether the file's size or time of change are no longer what they were when it was opened.
@@ -83,6 +84,7 @@ class Module {
   Module() = default;
   bool load(const Request& request, std::string& why);
   void read_segments();
+  void note_missing_end();
   void pass_over_boundless_sections();
   static int find_debug_file(Dwfl_Module* module, void** self, const char* name, Dwarf_Addr base,
                              const char* file, const char* link, GElf_Word checksum, char** found);

@@ -3,6 +3,7 @@
 #include "modules.hpp"
 #include "structure_validity.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -123,6 +124,21 @@ TEST_CASE("damaged modules are survived") {
       check_consistent(recover_all(victim, addresses), addresses.size());
     }
   }
+}
+
+TEST_CASE("a module whose table of sections was cut off is noted") {
+  const Scratch scratch;
+  const auto addresses = section_addresses(program("loops-O2"), ".text", 5);
+  const std::string whole = read(program("loops-O2"));
+  const fs::path victim = scratch.path / "victim";
+  const auto notes = [&](std::size_t size) {
+    write(victim, whole.substr(0, size));
+    return recover_all(victim, addresses).notes;
+  };
+  const std::string note = "cannot be read to its end: the file was cut short";
+  CHECK(std::ranges::count(notes(whole.size()), note) == 0);
+  CHECK(std::ranges::count(notes(whole.size() - 1), note) == 1);
+  CHECK(std::ranges::count(notes(whole.size() / 2), note) == 1);
 }
 
 TEST_CASE("a module that is cut or flipped at any byte is survived") {
