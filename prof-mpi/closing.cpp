@@ -67,7 +67,7 @@ int status_of(const merge::Outcome& outcome) {
   return outcome.degraded() ? kDegraded : 0;
 }
 
-void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int ranks) {
+void print_outcome(const merge::Outcome& outcome, const CommandLine& line, const Workers& workers) {
   const std::size_t listed =
       line.verbose ? outcome.problems.size() : std::min(outcome.problems.size(), kProblemsListed);
   for (std::size_t i = 0; i < listed; ++i) say(outcome.problems[i]);
@@ -90,8 +90,8 @@ void print_outcome(const merge::Outcome& outcome, const CommandLine& line, int r
   print::announce(
       fmt::format("merged {}, {}, by {} of prof-mpi in {:.2f} s: {:.0f} profiles/s; {} {}",
                   print::counted(outcome.profiles, "profile"), print::counted(outcome.contexts, "context"),
-                  print::counted(static_cast<std::uint64_t>(ranks), "rank"), outcome.seconds, rate,
-                  line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
+                  print::counted(static_cast<std::uint64_t>(workers.count), workers.are), outcome.seconds,
+                  rate, line.options.dry_run ? "would write" : "wrote", line.options.output.string()));
 }
 
 std::string cause_of(const std::exception_ptr& error, const CommandLine& line) {

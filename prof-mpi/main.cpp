@@ -43,7 +43,7 @@ int merge_on_threads(const CommandLine& line) {
       if (comm.rank() == 0) outcome = std::move(own);
     });
     progress.finish();
-    print_outcome(outcome, line, ranks);
+    print_outcome(outcome, line, {.count = ranks, .are = "thread"});
     return status_of(outcome);
   } catch (...) {
     print_failure(cause_of(std::current_exception(), line));

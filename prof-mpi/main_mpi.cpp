@@ -31,7 +31,7 @@ int merge_on_all_ranks(const CommandLine& line) {
         });
     comm.barrier();  // success is reported when no rank can fail any more
     progress.finish();
-    if (first) print_outcome(outcome, line, comm.size());
+    if (first) print_outcome(outcome, line, {.count = comm.size(), .are = "rank"});
     return static_cast<int>(comm.all_max(static_cast<std::uint64_t>(status_of(outcome))));
   } catch (const exchange::PeerFailed&) {
     cause.clear();  // the rank that failed says why

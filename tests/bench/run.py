@@ -372,7 +372,7 @@ class Bench:
             for _ in range(3):
                 database.unlink(missing_ok=True)
                 wall, cpu, done = self.time([*launch, self.prof_mpi, copies, "-o", database])
-                merged = re.search(r"(\d+) contexts, by \d+ ranks of prof-mpi in ([\d.]+) s", done.stdout + done.stderr)
+                merged = re.search(r"(\d+) contexts, by \d+ \w+ of prof-mpi in ([\d.]+) s", done.stdout + done.stderr)
                 walls.append(wall)
                 cpus.append(cpu)
                 reported.append(float(merged.group(2)))
