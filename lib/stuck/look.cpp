@@ -463,6 +463,7 @@ void Looker::resolve(Process& process, Raw& raw) {
 
 /// Where nobody lives any more, those that lived to the last are shown as they were then.
 void Looker::judge_end() {
+  if (picture_.processes.empty()) return;  // nothing is known of it
   const auto lives = [](const Process& process) {
     return process.life == Life::running || process.life == Life::stopped;
   };
@@ -530,7 +531,9 @@ Picture Job::look(bool with_paths) {
   } catch (const measurement::MeasurementError& error) {
     throw std::runtime_error(error.what());
   }
-  return looker.take();
+  Picture picture = looker.take();
+  picture.unread = problems_.size();
+  return picture;
 }
 
 }  // namespace culprit::stuck

@@ -3,6 +3,7 @@
 #include "measurement/published_calls_layout.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -139,8 +140,9 @@ struct Picture {
   std::vector<Process> processes;  ///< ranks first, by rank
   std::map<std::uint64_t, Context> contexts;
   std::uint32_t world_size = 0;
-  bool over = false;   ///< no process lives any more: the picture is that of the end
-  bool lives = false;  ///< a process of this host was seen to live
+  bool over = false;       ///< no process lives any more: the picture is that of the end
+  bool lives = false;      ///< a process of this host was seen to live
+  std::size_t unread = 0;  ///< measurements that could not be read
 };
 
 }  // namespace culprit::stuck

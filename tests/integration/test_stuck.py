@@ -364,6 +364,15 @@ class NoJob(unittest.TestCase):
         self.assertEqual(done.stdout, "")
         self.assertRegex(done.stderr, r"^viewer-cli: stuck: no-such-directory: does not exist \(.*\)\n$")
 
+    def test_unreadable(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pathlib.Path(directory, "rank-000000-a-1-1.culprit").write_bytes(b"garbage" * 1000)
+            done = harness.run([harness.VIEWER, directory, "stuck", "--format", "json"], expect=1)
+            found = json.loads(done.stdout)
+            self.assertEqual(found["verdict"]["kind"], "unknown")
+            self.assertIn("No measurement of the job could be read", found["verdict"]["text"])
+            self.assertIn("rank-000000-a-1-1.culprit", done.stderr)
+
     def test_unwanted(self):
         harness.run([harness.VIEWER, "x", "stuck", "--after", "-1"], expect=2)
         harness.run([harness.VIEWER, "x", "stuck", "--format", "csv"], expect=2)

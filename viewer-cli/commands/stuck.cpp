@@ -204,18 +204,37 @@ bool was_killed(const stuck::Picture& picture) {
       picture.processes, [](const stuck::Process& process) { return process.life != stuck::Life::ended; });
 }
 
-std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
+bool is_nothing_known(const stuck::Picture& picture) {
+  return picture.processes.empty() && picture.unread > 0;
+}
+
+std::string what_is_unread(const stuck::Picture& picture) {
+  if (is_nothing_known(picture))
+    return "No measurement of the job could be read: whether it runs, or is stuck, is unknown.";
+  if (picture.unread == 0) return "";
+  return picture.unread == 1 ? " One measurement could not be read: nothing is known of its process."
+                             : ' ' + std::to_string(picture.unread) +
+                                   " measurements could not be read: nothing is known of their processes.";
+}
+
+std::string claim_of(const stuck::Picture& picture, const stuck::Findings& findings) {
+  const std::string none = picture.unread == 0 ? "no rank was stuck" : "no rank was stuck that could be read";
   const std::string all_left = "all ranks ended without MPI_Finalize, as when the launcher dies";
   if (picture.over && findings.stuck())
     return findings.verdict + ", when " + (findings.all_left ? all_left : "the job ended") + '.';
   if (!picture.over || !findings.well()) return findings.verdict + '.';
-  if (findings.all_left) return 'A' + all_left.substr(1) + "; until then no rank was stuck.";
+  if (findings.all_left) return 'A' + all_left.substr(1) + "; until then " + none + '.';
   const stuck::FirstGone& first = findings.first_gone;
-  return std::string("The job ") + (was_killed(picture) ? "was killed" : "has ended") +
-         "; until then no rank was stuck." +
+  return std::string("The job ") + (was_killed(picture) ? "was killed" : "has ended") + "; until then " +
+         none + '.' +
          (first.rank < 0 ? ""
                          : " Rank " + std::to_string(first.rank) + " was last seen " +
                                stuck::span_of_time(first.before_s) + " before the others: look there first.");
+}
+
+std::string sentence_of(const stuck::Picture& picture, const stuck::Findings& findings) {
+  return is_nothing_known(picture) ? what_is_unread(picture)
+                                   : claim_of(picture, findings) + what_is_unread(picture);
 }
 
 /// The verdict in one word, for scripts.
@@ -223,6 +242,7 @@ const char* kind_of_verdict(const stuck::Picture& picture, const stuck::Findings
   if (findings.stuck()) return "stuck";
   if (!findings.crashed.empty()) return findings.aborted ? "aborted" : "crashed";
   if (!findings.left.empty() || findings.all_left) return "left";
+  if (picture.unread > 0) return "unknown";
   if (!picture.over) return "not-stuck";
   return was_killed(picture) ? "killed" : "ended";
 }

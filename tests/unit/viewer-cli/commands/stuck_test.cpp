@@ -116,6 +116,27 @@ TEST_CASE("The json of stuck has the verdict, also where no rank is stuck, and w
   CHECK(verdict(over, none)[0] == "aborted");
 }
 
+TEST_CASE("Where measurements could not be read, stuck claims nothing of their processes") {
+  stuck::Picture over = job(1);
+  over.over = true;
+  over.unread = 1;
+  stuck::Findings none;
+  none.verdict = "Not stuck";
+  CHECK(text(over, none) ==
+        "The job was killed; until then no rank was stuck that could be read. One measurement could not be\n"
+        "read: nothing is known of its process.\n");
+  CHECK(stuck_json(over, none)["verdict"]["kind"] == "unknown");
+  over = job(2);
+  over.unread = 2;
+  CHECK(text(over, deadlock(2)).find("2 measurements could") != std::string::npos);
+  CHECK(stuck_json(over, deadlock(2))["verdict"]["kind"] == "stuck");
+  stuck::Picture nothing;
+  nothing.unread = 2;
+  CHECK(text(nothing, none) ==
+        "No measurement of the job could be read: whether it runs, or is stuck, is unknown.\n");
+  CHECK(stuck_json(nothing, none)["verdict"]["kind"] == "unknown");
+}
+
 TEST_CASE("Of many threads those in one place share a row") {
   stuck::Findings findings = deadlock(40);
   const std::string few = text(job(40), findings);
