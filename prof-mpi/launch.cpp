@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace culprit::prof_mpi {
 namespace {
@@ -28,8 +29,8 @@ Launch detect_launch() {
     std::vector<std::string> implementations;
   };
   // Open MPI's own names; those of PMIx, which Open MPI speaks and MPICH can; those of PMI, where it is the
-  // other way round, and of PALS, where PBS runs jobs. SLURM's names for a step serve only to notice copies
-  // that know nothing of each other: in a batch script, which is one process, the step's size is not set.
+  // other way round, and of PALS, where PBS runs jobs. Names of Slurm, Flux and PBS serve only to notice
+  // copies that know nothing of each other: a batch script is one process.
   const Sign signs[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"openmpi"}},
       {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", {"openmpi", "mpich"}},
@@ -38,11 +39,25 @@ Launch detect_launch() {
   };
   for (const Sign& sign : signs) {
     const std::optional<int> rank = number(sign.rank);
-    if (rank) return {true, *rank, number(sign.size).value_or(1), sign.implementations};
+    if (rank)
+      return {.launched = true,
+              .rank = *rank,
+              .size = number(sign.size).value_or(1),
+              .implementations = sign.implementations};
   }
-  const std::optional<int> tasks = number("SLURM_STEP_NUM_TASKS");
   // MPICH first: Open MPI would abort such copies.
-  if (tasks && *tasks > 1) return {true, number("SLURM_PROCID").value_or(0), *tasks, {"mpich", "openmpi"}};
+  const std::vector<std::string> either = {"mpich", "openmpi"};
+  for (const auto& [rank, size] :
+       {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")}) {
+    const int tasks = number(size).value_or(1);
+    if (number(rank) && tasks > 1)
+      return {.launched = true, .rank = *number(rank), .size = tasks, .implementations = either};
+  }
+  // A script of PBS is the first task of its first node. Of copies each is told so: which there are is not
+  // known.
+  const int place = number("PBS_VNODENUM").value_or(number("PBS_NODENUM").value_or(0));
+  if (place > 0 || number("PBS_TASKNUM").value_or(0) > 1)
+    return {.launched = true, .copies = true, .implementations = either};
   return {};
 }
 

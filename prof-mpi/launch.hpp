@@ -9,7 +9,8 @@ namespace culprit::prof_mpi {
 struct Launch {
   bool launched = false;  ///< by an MPI launcher (or a batch system's)
   int rank = 0;
-  int size = 1;  ///< 1 also where the launcher does not say
+  int size = 1;         ///< 1 also where the launcher does not say
+  bool copies = false;  ///< several were started, perhaps without MPI, though nobody says how many
   /// MPI implementations that this launcher starts, the likeliest first: openmpi, mpich.
   std::vector<std::string> implementations;
 };

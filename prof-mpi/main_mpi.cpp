@@ -54,13 +54,13 @@ int merge_on_all_ranks(const CommandLine& line) {
 bool strangers(const Launch& launch) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1 || launch.size <= 1) return false;
+  if (size > 1 || (launch.size <= 1 && !launch.copies)) return false;
   if (launch.rank == 0) {
     print_failure(fmt::format(
-        "start: launcher: it started {} copies that " CULPRIT_MPI_NAME
+        "start: launcher: it started {}copies that " CULPRIT_MPI_NAME
         " does not connect (use the launcher of " CULPRIT_MPI_NAME
         ", or srun with --mpi=pmix or --mpi=pmi2, and run bin/prof-mpi, which chooses by the launcher)",
-        launch.size));
+        launch.copies ? "" : std::to_string(launch.size) + ' '));
   }
   return true;
 }

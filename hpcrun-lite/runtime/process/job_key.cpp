@@ -1,7 +1,7 @@
 // Derives a key of the MPI run from what its launcher left to all ranks alike, and to no other run: Open
-// MPI's random key and job, PMIx's name space, Slurm's job and step, the id that PALS or Flux gave; or the
-// port of Hydra's mpiexec, with the start of its proxy where all ranks are on one host. The key is two sums
-// of FNV-1a's form over these texts.
+// MPI's random key and job, PMIx's name space, Slurm's job and step, the id that PALS, Flux or PBS gave; or
+// the port of Hydra's mpiexec, with the start of its proxy where all ranks are on one host. The key is two
+// sums of FNV-1a's form over these texts.
 #include "runtime/process/job_key.hpp"
 
 #include "measurement/launch_variables.hpp"
@@ -133,13 +133,24 @@ long number(const std::array<const char*, Size>& names) {
   return -1;
 }
 
-/// Tasks that srun started without an interface for MPI (--mpi=none). A batch script and a shell of srun's
-/// have a task's number, too, but no other tasks in their step.
-void find_task_of_slurm(JobKey& key) {
-  const long tasks = number(std::array{"SLURM_STEP_NUM_TASKS"});
-  if (tasks < 2) return;
-  key.rank = number(std::array{"SLURM_PROCID"});
-  key.ranks = tasks;
+/// A launcher's number of a task among several. A batch script and a shell have one, too, but are alone.
+bool find_task_of_several(JobKey& key, const char* rank, const char* ranks) {
+  key.ranks = number(std::array{ranks});
+  key.rank = key.ranks < 2 ? -1 : number(std::array{rank});
+  return key.rank >= 0;
+}
+
+/// Tasks that were started without an interface for MPI: by flux run -o pmi=off, srun --mpi=none, or pbsdsh.
+/// Returns the variable with the id of their run; null where that is Slurm's step. Flux comes first: where
+/// Slurm started it, all its tasks have the variables of that step.
+const char* find_task(JobKey& key) {
+  if (find_task_of_several(key, "FLUX_TASK_RANK", "FLUX_JOB_SIZE")) return "FLUX_JOB_ID";
+  if (find_task_of_several(key, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS")) return nullptr;
+  key.ranks = -1;  // pbsdsh does not say how many there are
+  const long place = number(std::array{"PBS_VNODENUM", "PBS_NODENUM"});
+  const long task = number(std::array{"PBS_TASKNUM"});
+  if (place > 0 || task > 1) key.rank = place;  // the job's script is the first task of the first node
+  return "PBS_JOBID";
 }
 
 }  // namespace
@@ -148,12 +159,13 @@ bool find_job_key(JobKey& key) {
   key = JobKey{};
   key.rank = number(measurement::kRankVariables);
   key.ranks = number(measurement::kRanksVariables);
-  if (key.rank < 0) find_task_of_slurm(key);
+  const char* const job = key.rank < 0 ? find_task(key) : nullptr;
   if (key.rank < 0) return false;
   Fingerprint print;
   // Open MPI draws a random key for each mpirun, and numbers each of its jobs.
   const bool drawn = add_variable(print, "OMPI_MCA_orte_precondition_transports");
   bool known = add_variable(print, "PMIX_NAMESPACE") || drawn;
+  known = (job != nullptr && add_variable(print, job)) || known;
   // Within an allocation mpirun starts ranks of other hosts in a step of Slurm's, or by ssh without Slurm's
   // variables, and those of its own host in none.
   const bool by_mpirun = getenv("OMPI_COMM_WORLD_RANK") != nullptr;

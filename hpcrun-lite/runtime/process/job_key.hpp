@@ -12,7 +12,7 @@ struct JobKey {
 };
 
 /// Derives the key from the environment that mpirun, srun, mpiexec (also that of PALS, where PBS runs jobs)
-/// or flux made, and from the launcher's processes. False outside of an MPI job. Does not allocate.
+/// flux or pbsdsh made, and from the launcher's processes. False outside of an MPI job. Does not allocate.
 bool find_job_key(JobKey& key);
 
 }  // namespace culprit::runtime

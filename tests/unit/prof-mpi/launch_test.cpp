@@ -15,7 +15,8 @@ namespace {
 /// What is detected where of all launchers' variables only these are set.
 Launch with(const std::map<std::string, std::string>& variables) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
-                           "PMI_SIZE", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}) {
+                           "PMI_SIZE", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
+                           "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "PBS_VNODENUM", "PBS_NODENUM", "PBS_TASKNUM"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
@@ -53,6 +54,14 @@ TEST_CASE("copies that a batch system starts without MPI are noticed, its script
   CHECK(copies.implementations.front() == "mpich");
   CHECK_FALSE(with({{"SLURM_PROCID", "0"}}).launched);
   CHECK_FALSE(with({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).launched);
+
+  const Launch by_flux = with({{"FLUX_TASK_RANK", "3"}, {"FLUX_JOB_SIZE", "4"}});
+  CHECK((by_flux.launched && by_flux.rank == 3 && by_flux.size == 4));
+  CHECK_FALSE(with({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "1"}}).launched);
+
+  CHECK(with({{"PBS_VNODENUM", "0"}, {"PBS_TASKNUM", "2"}}).copies);
+  CHECK(with({{"PBS_VNODENUM", "1"}, {"PBS_TASKNUM", "1"}}).launched);
+  CHECK_FALSE(with({{"PBS_VNODENUM", "0"}, {"PBS_TASKNUM", "1"}}).launched);
 }
 
 TEST_CASE("a variable that holds no number counts as unset", "[launch]") {

@@ -30,6 +30,10 @@ constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_RANK",
                                       "FLUX_JOB_ID",
                                       "FLUX_JOB_SIZE",
                                       "FLUX_TASK_RANK",
+                                      "PBS_JOBID",
+                                      "PBS_NODENUM",
+                                      "PBS_TASKNUM",
+                                      "PBS_VNODENUM",
                                       "PALS_APID",
                                       "PALS_RANKID"};
 
@@ -87,6 +91,50 @@ TEST_CASE("tasks that srun started without an interface for MPI are one run") {
   const JobKey second = job_key();
   CHECK(second.rank == 3);
   CHECK(std::string(first.id.c_str()) == second.id.c_str());
+}
+
+TEST_CASE("tasks that Flux started without an interface for MPI are one run, also within a step of Slurm's") {
+  const CleanEnvironment clean;
+  if (GENERATE(false, true)) {
+    setenv("SLURM_JOB_ID", "17", 1);
+    setenv("SLURM_STEP_ID", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+    setenv("SLURM_PROCID", "0", 1);
+  }
+  const auto key = [](const char* job, const char* rank) {
+    setenv("FLUX_JOB_ID", job, 1);
+    setenv("FLUX_JOB_SIZE", "4", 1);
+    setenv("FLUX_TASK_RANK", rank, 1);
+    const JobKey found = job_key();
+    CHECK(found.rank == std::atol(rank));
+    CHECK(found.ranks == 4);
+    return std::string(found.id.c_str());
+  };
+  const std::string first = key("f2oPQTp7", "0");
+  CHECK(first == key("f2oPQTp7", "3"));
+  CHECK(first != key("f2oPQTp9", "0"));
+}
+
+TEST_CASE("tasks of pbsdsh are one run, a script of PBS is none") {
+  const CleanEnvironment clean;
+  const auto task = [](const char* job, const char* node, const char* number) {
+    setenv("PBS_JOBID", job, 1);
+    setenv("PBS_VNODENUM", node, 1);
+    setenv("PBS_TASKNUM", number, 1);
+  };
+  task("17.server", "0", "1");
+  JobKey key;
+  CHECK_FALSE(find_job_key(key));
+  task("17.server", "0", "2");
+  const JobKey first = job_key();
+  CHECK(first.rank == 0);
+  CHECK(first.ranks == -1);
+  task("17.server", "1", "1");
+  const JobKey second = job_key();
+  CHECK(second.rank == 1);
+  CHECK(std::string(first.id.c_str()) == second.id.c_str());
+  task("18.server", "1", "1");
+  CHECK(std::string(first.id.c_str()) != job_key().id.c_str());
 }
 
 TEST_CASE("ranks of one job agree, other jobs differ") {
