@@ -52,6 +52,7 @@ module culprit
   end interface
 
   integer, parameter :: longest_name = 128  ! the sampler keeps 127 bytes
+  integer(c_size_t), parameter :: first_size = 64  ! CULPRIT_FIRST_SIZE_ of culprit.h
 
   ! Every thread finds the same, so that it does not matter which comes first. `looked` is set last.
   type(sampler_type), pointer, save :: sampler => null()
@@ -70,7 +71,7 @@ contains
     found = dlsym(c_null_ptr, 'culprit_rt_interface' // c_null_char)
     if (c_associated(found)) then
       call c_f_pointer(found, candidate)
-      if (candidate%size >= storage_size(candidate) / 8) sampler => candidate
+      if (candidate%size >= first_size) sampler => candidate
     else
       message = dlerror()  ! not for the program to find
     end if

@@ -48,7 +48,8 @@ inline void culprit_iteration(long) {}
 
 #include <dlfcn.h>
 
-/* What the sampler offers under the name culprit_rt_interface. Later versions append, and raise size. */
+/* What the sampler offers under the name culprit_rt_interface. Later versions append, and raise size: a call
+   of what they append asks size first, so that an older sampler still does all else. */
 struct culprit_interface {
   unsigned long size; /* of this struct, in bytes */
   void (*start)(void);
@@ -63,6 +64,7 @@ struct culprit_interface {
   void (*region_end_outside)(const char* name);
 };
 
+#define CULPRIT_FIRST_SIZE_ (8 * sizeof(void*)) /* of the members that every sampler has */
 #define CULPRIT_UNUSED_ __attribute__((unused))
 /* Inlined even where nothing is optimized: the frame to tell about is that of the function that calls. */
 #define CULPRIT_CALL_ static __inline__ __attribute__((always_inline, unused))
@@ -74,7 +76,7 @@ static __attribute__((noinline, unused)) const struct culprit_interface* culprit
   static const struct culprit_interface absent = {0, 0, 0, 0, 0, 0, 0, 0};
   const struct culprit_interface* found =
       (const struct culprit_interface*)dlsym((void*)0 /* RTLD_DEFAULT */, "culprit_rt_interface");
-  if (!found || found->size < sizeof *found) {
+  if (!found || found->size < CULPRIT_FIRST_SIZE_) {
     (void)dlerror(); /* not for the program to find */
     found = &absent;
   }

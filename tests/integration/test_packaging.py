@@ -4,6 +4,7 @@ list of the runtime is packaging/symbols, that of the wrappers the table of MPI 
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -22,6 +23,16 @@ int main(void) {
   culprit_region_end("region");
   return 0;
 }
+"""
+# Where compiled programs expect what the sampler offers: members stay where they are.
+MEMBERS = ("size", "start", "stop", "region_begin", "region_end", "iteration", "region_begin_outside", "region_end_outside")
+LAYOUT = "#include <culprit.h>\n#include <stddef.h>\n" + "".join(
+    f'_Static_assert(offsetof(struct culprit_interface, {name}) == {8 * place}, "{name}");\n' for place, name in enumerate(MEMBERS)
+) + f'_Static_assert(CULPRIT_FIRST_SIZE_ == {8 * len(MEMBERS)}, "every sampler has these");\n'  # fmt: skip
+SAMPLER = """#include <culprit.h>
+#include <stdio.h>
+static void begin(const char* name, const void* frame, const void* caller) { (void)frame, (void)caller, puts(name); }
+const struct culprit_interface culprit_rt_interface = {.size = sizeof(struct culprit_interface), .region_begin = begin};
 """
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(consumer C CXX)
@@ -95,17 +106,53 @@ class Packaging(harness.Workspace):
         harness.run(["gfortran", f"-J{self.here}", module, self.here / "program.f90", *flags, "-o", self.here / "program_f"])
         harness.run([self.here / "program_f"])
 
+    def test_layout_of_the_interface(self):
+        (self.here / "layout.c").write_text(LAYOUT)
+        harness.run(["cc", "-c", f"-I{self.prefix / 'include'}", self.here / "layout.c", "-o", self.here / "layout.o"])
+
+    def test_program_of_a_later_header(self):
+        """An older sampler lacks what that appends, and does all else."""
+        header = (self.prefix / "include" / "culprit.h").read_text()
+        last = f"void (*{MEMBERS[-1]})(const char* name);"
+        self.assertEqual(header.count(last), 1)
+        (self.here / "later").mkdir()
+        (self.here / "later" / "culprit.h").write_text(header.replace(last, last + " void (*appended)(void);"))
+        (self.here / "sampler.c").write_text(SAMPLER)
+        (self.here / "program.c").write_text(PROGRAM)
+        harness.run(["cc", "-shared", "-fPIC", f"-I{self.prefix / 'include'}", self.here / "sampler.c", "-o", self.here / "sampler.so"])
+        harness.run(["cc", f"-I{self.here / 'later'}", self.here / "program.c", "-o", self.here / "program"])
+        done = harness.run([self.here / "program"], env=dict(os.environ, LD_PRELOAD=str(self.here / "sampler.so")))
+        self.assertEqual(done.stdout, "region\n")
+
     def test_environment_module(self):
         shutil.copytree(harness.PREFIX / "bin", self.prefix / "bin")
         script = f"""
             . /etc/profile.d/modules.sh
             module use {self.prefix}/share/modulefiles
             module load culprit && command -v viewer-cli && echo "$PKG_CONFIG_PATH" | tr : '\\n' | head -1
+            echo "$MANPATH"
             module unload culprit && command -v viewer-cli
+            echo "${{MANPATH-unset}}"
+            MANPATH=/own module load culprit && echo "$MANPATH"
             exit 0
         """
         found = harness.run(["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}).stdout.split()
-        self.assertEqual(found, [str(self.prefix / "bin" / "viewer-cli"), str(self.prefix / "share" / "pkgconfig")])
+        pages = str(self.prefix / "share" / "man")
+        self.assertEqual(found, [str(self.prefix / "bin" / "viewer-cli"), str(self.prefix / "share" / "pkgconfig"),
+                                 pages + ":", "unset", f"{pages}:/own:"])  # fmt: skip
+
+    def test_documents(self):
+        """What the help and the manual pages refer to is installed."""
+        documents = self.prefix / "share" / "doc" / "culprit" / "docs"
+        helped = "".join(harness.run([harness.VIEWER, command, "--help"]).stdout for command in ("report", "stuck", "stacks", "waits"))
+        named = set(re.findall(r"share/doc/culprit/docs/([\w-]+\.md)", helped))
+        self.assertIn("diagnosis.md", named)
+        for name in named | {"README.md"}:
+            self.assertTrue((documents / name).is_file(), name)
+        self.assertFalse((documents / "man").exists())
+        for tool in ("hpcrun-lite", "prof-mpi", "viewer-cli"):
+            page = (self.prefix / "share" / "man" / "man1" / f"{tool}.1").read_text()
+            self.assertIn("share/doc/culprit/docs", page.replace("\\", ""))
 
     def found_mpis(self, *options):
         """What a build finds where no program of the system is seen, so that Debian's names of the wrappers are not either."""

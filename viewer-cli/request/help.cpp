@@ -89,9 +89,9 @@ constexpr std::string_view kByRank =
 
 constexpr std::array<CommandHelp, 19> kCommandHelps = {{
     {"report",
-     R"help(The diagnosis in plain words: first the verdict (docs/diagnosis.md), then how much of the run is waiting and
-where, which code is to blame, which code does uneven work on which ranks, what mending it is worth, and how
-good the data is.
+     R"help(The diagnosis in plain words: first the verdict, then how much of the run is waiting and where, which code is
+to blame, which code does uneven work on which ranks, what mending it is worth, and how good the data is.
+PREFIX/share/doc/culprit/docs/diagnosis.md explains the verdicts.
 
   viewer-cli run1.db report
   viewer-cli run1.db report --without-startup
