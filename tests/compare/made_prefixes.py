@@ -167,7 +167,7 @@ def count(share):
 
 def outputs(shares):
     """Name: text of what tools say of the program's shares (percent), and of its waits."""
-    flat = [f'{{"frame": {{"kind": "procedure", "name": "{name}"}}, "children": [], "values": {{"REALTIME:sum (E)": {share}, '
+    flat = [f'{{"frame": {{"kind": "procedure", "name": "{name}"}}, "children": [], "values": {{"CPU:sum (E)": {share}, '
             f'"samples:sum (E)": {count(share)}}}}}' for name, share in shares.items()]  # fmt: skip
     callers = "0 main\n\n"
     return {

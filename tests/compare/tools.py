@@ -93,16 +93,19 @@ class Culprit(Tool):
         return json.loads(self.output(self.bin / "viewer-cli", directory / "run.db", *words, "--format", "json"))
 
     def shares(self, directory):
-        view = self.json(directory, "view", "flat", "--metrics", "REALTIME:sum (E),samples:sum (E)")
+        # The program knows its shares of the processor's time, which is what the other tools sample.
+        view = self.json(directory, "view", "flat", "--metrics", "CPU:sum (E),samples:sum (E)")
         own, samples = collections.Counter(), 0
         stack = list(view["roots"])
         while stack:
             node = stack.pop()
             stack += node["children"]
             if node["frame"]["kind"] == "procedure":
-                own[node["frame"]["name"]] += node["values"].get("REALTIME:sum (E)", 0)
+                own[node["frame"]["name"]] += node["values"].get("CPU:sum (E)", 0)
                 samples += node["values"].get("samples:sum (E)", 0)
-        return {name: value / sum(own.values()) for name, value in own.items()}, round(samples)
+        seconds = sum(own.values())
+        # Samples are by wall time: while other programs had the processor, they say nothing of shares.
+        return {name: value / seconds for name, value in own.items()}, round(min(samples, seconds * self.rate))
 
     def reached(self, directory):
         info = self.json(directory, "info")
