@@ -17,13 +17,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -31,16 +27,8 @@
 namespace culprit::viewer {
 
 using database::CallTraffic;
-using database::PartnerTraffic;
 
 namespace {
-
-constexpr std::uint64_t kWorld = 1;  // the number of MPI_COMM_WORLD
-/// A matrix of more ranks does not fit beside their numbers on most screens.
-constexpr std::size_t kMatrixRanks = 16;
-constexpr std::size_t kCommunicatorsShown = 4;
-constexpr std::size_t kPairsShown = 10;
-constexpr std::size_t kPartnersIndent = 2;  // of a table of partners
 
 double mean(std::uint64_t sum, std::uint64_t number) {
   return number == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(number);
@@ -76,26 +64,6 @@ MpiCall sum_of(const std::vector<MpiCall>& calls) {
     all.vain += call.vain;
   }
   return all;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string communicator_name(const PartnerTraffic& row) {
-  if (row.communicator == 0) return "smaller communicators";
-  if (row.communicator == kWorld) return "MPI_COMM_WORLD";
-  return "a communicator or window of " + std::to_string(row.members) +
-         (row.members == 1 ? " process" : " processes");
-}
-
-/// `3`, or, where a row stands for several ranks, `0-63`.
-std::string ranks_name(std::int32_t first, std::uint32_t ranks) {
-  if (ranks == 1) return std::to_string(first);
-  return std::to_string(first) + '-' + std::to_string(first + static_cast<std::int64_t>(ranks) - 1);
 }
 
 using As = Table::As;
@@ -192,118 +160,6 @@ std::string busiest_phrase(const database::Contents& experiment, const CallTraff
          keep('(' + duration(seconds_of(call.busiest_ns), unicode) + ')');
 }
 
-/// Rows of one communicator, or of all.
-class PartnerRows {
- public:
-  PartnerRows(std::ostream& out, const Screen& screen, const database::Contents& experiment,
-              std::vector<PartnerTraffic> rows)
-      : out_(out), screen_(screen), experiment_(experiment), rows_(std::move(rows)) {
-    for (const PartnerTraffic& row : rows_) {
-      sides_.insert(row.from);
-      sides_.insert(row.to);
-      partners_[row.from].insert(row.to);
-      messages_ += row.messages;
-      bytes_ += row.bytes;
-    }
-  }
-
-  void write(const std::string& name) {
-    const std::uint32_t ranks = rows_.front().ranks;
-    out_ << wrap(screen_.bold(name) + ": " + keep(bytes(static_cast<double>(bytes_))) + " in " +
-                     keep(counted(messages_, "message")) + partners_phrase(),
-                 screen_.width, 2)
-         << '\n';
-    if (sides_.size() <= kMatrixRanks && ranks == 1) {
-      const std::vector<std::string> lines = to_lines(screen_, experiment_, matrix(), sides_.size());
-      if (kPartnersIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
-    }
-    pairs();
-  }
-
- private:
-  [[nodiscard]] std::string partners_phrase() const {
-    if (rows_.front().ranks != 1) return ", " + counted(rows_.front().ranks, "rank") + " together";
-    if (std::string own = own_phrase(); !own.empty()) return own;
-    std::size_t least = sides_.size(), most = 0;
-    for (const auto& [from, to] : partners_) {
-      const std::size_t others = to.size() - to.count(from);
-      least = std::min(least, others);
-      most = std::max(most, others);
-    }
-    const std::string number =
-        least == most ? std::to_string(most) : std::to_string(least) + " to " + std::to_string(most);
-    return "; " + counted(partners_.size(), "rank") + (partners_.size() == 1 ? " sends" : " send") + " to " +
-           keep(number + (most == 1 ? " other" : " others")) +
-           (least == most && partners_.size() > 1 ? " each" : "");
-  }
-
-  /// Where nobody sends to others.
-  [[nodiscard]] std::string own_phrase() const {
-    const bool others =
-        std::ranges::any_of(rows_, [](const PartnerTraffic& row) { return row.from != row.to; });
-    if (others) return {};
-    return "; " + counted(partners_.size(), "rank") +
-           (partners_.size() == 1 ? " sends to itself" : " send, each to itself");
-  }
-
-  [[nodiscard]] Table matrix() const {
-    Table table{{{"from"}}, {}, {{.column = "from", .heading = "from \\ to", .as = As::right}}};
-    std::map<std::pair<std::int32_t, std::int32_t>, std::uint64_t> sent;
-    for (const PartnerTraffic& row : rows_) sent[{row.from, row.to}] += row.bytes;
-    for (const std::int32_t to : sides_) {
-      const std::string name = std::to_string(to);
-      table.columns.push_back({name});
-      table.text.push_back(
-          {.column = name, .heading = name, .as = As::bytes, .none = screen_.unicode ? "·" : "."});
-    }
-    for (const std::int32_t from : sides_) {
-      Table::Row& row = table.rows.emplace_back(Table::Row{std::int64_t{from}});
-      for (const std::int32_t to : sides_) {
-        const auto found = sent.find({from, to});
-        row.push_back(found == sent.end() ? Table::Cell() : Table::Cell(found->second));
-      }
-    }
-    return table;
-  }
-
-  void pairs() const {
-    std::vector<PartnerTraffic> largest = rows_;
-    std::ranges::stable_sort(largest, std::ranges::greater(), &PartnerTraffic::bytes);
-    write_lines(to_lines(screen_, experiment_, partners_table(largest), kPairsShown));
-    if (kPairsShown < largest.size())
-      out_ << "and " << grouped(static_cast<double>(largest.size() - kPairsShown))
-           << " more pairs (--format json)\n";
-  }
-
-  void write_lines(const std::vector<std::string>& lines) const {
-    for (const std::string& line : lines) out_ << std::string(kPartnersIndent, ' ') << line << '\n';
-  }
-
-  std::ostream& out_;
-  const Screen& screen_;
-  const database::Contents& experiment_;
-  std::vector<PartnerTraffic> rows_;
-  std::set<std::int32_t> sides_;
-  std::map<std::int32_t, std::set<std::int32_t>> partners_;
-  std::uint64_t messages_ = 0, bytes_ = 0;
-};
-
-void write_partners(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const std::vector<PartnerTraffic>& partners = experiment.communication().partners;
-  std::size_t shown = 0;
-  for (auto first = partners.begin(); first != partners.end() && shown < kCommunicatorsShown; ++shown) {
-    const auto last = std::find_if(first, partners.end(), [&](const PartnerTraffic& row) {
-      return row.communicator != first->communicator;
-    });
-    PartnerRows(out, screen, experiment, {first, last}).write(communicator_name(*first));
-    first = last;
-  }
-  std::set<std::uint64_t> all;
-  for (const PartnerTraffic& row : partners) all.insert(row.communicator);
-  if (all.size() > shown)
-    out << "and " << counted(all.size() - shown, "communicator") << " more (--format json)\n";
-}
-
 void write_paths(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   const std::vector<CallTraffic>& calls = experiment.communication().calls;
   double all_ns = 0;
@@ -333,12 +189,6 @@ std::string call_details(const database::Contents& experiment, const CallTraffic
 std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
                                         const std::vector<MpiCall>& calls) {
   return fitting_lines(screen, experiment, functions_table(experiment, calls), calls.size());
-}
-
-std::vector<std::string> partner_lines(const Screen& screen, const database::Contents& experiment) {
-  std::ostringstream text;
-  write_partners(text, screen, experiment);
-  return lines_of(text.str());
 }
 
 std::string communication_summary(const database::Contents& experiment, const std::vector<MpiCall>& calls,
@@ -483,32 +333,6 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
   return table;
 }
 
-Table partners_table(const std::vector<PartnerTraffic>& partners) {
-  Table table{{{"communicator"},
-               {"members"},
-               {"from"},
-               {"to"},
-               {"ranks"},
-               {"messages"},
-               {"bytes"},
-               {"senders", Table::In::text},
-               {"receivers", Table::In::text},
-               {"size", Table::In::text}},
-              {},
-              {{.column = "bytes", .heading = "bytes", .as = As::bytes},
-               {.column = "senders", .heading = "from rank", .as = As::right},
-               {.column = "receivers", .heading = "to rank", .as = As::right},
-               {.column = "messages", .heading = "messages", .as = As::number},
-               {.column = "size", .heading = "size", .as = As::bytes}}};
-  for (const PartnerTraffic& row : partners) {
-    table.rows.push_back({row.communicator, std::uint64_t{row.members}, std::int64_t{row.from},
-                          std::int64_t{row.to}, std::uint64_t{row.ranks}, row.messages, row.bytes,
-                          ranks_name(row.from, row.ranks), ranks_name(row.to, row.ranks),
-                          message_size(row.bytes, row.messages)});
-  }
-  return table;
-}
-
 Json communication_json(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
   std::vector<MpiCall> calls = mpi_calls(figures);
@@ -536,7 +360,7 @@ void write_communication(std::ostream& out, const Screen& screen, const views::F
   write_paths(out, screen, experiment);
   if (!experiment.communication().partners.empty()) {
     out << "\nWho sends to whom, by messages and one-sided operations:\n";
-    write_partners(out, screen, experiment);
+    for (const std::string& line : partner_lines(screen, experiment)) out << line << '\n';
   }
   if (const std::string note = communication_note(experiment); !note.empty())
     out << '\n' << screen.dim(wrap(note, screen.width)) << '\n';

@@ -141,7 +141,7 @@ TEST_CASE("communication: where no call was counted, that is said, and nothing f
   CHECK(nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}))["calls"] == 0);
 }
 
-TEST_CASE("communication: many ranks are listed by their largest pairs") {
+TEST_CASE("communication: many ranks are a shaded matrix of blocks, and their largest pairs") {
   TrafficSample traffic;
   database::Communication& communication = traffic.sample.build().communication;
   communication.partners.clear();
@@ -152,11 +152,22 @@ TEST_CASE("communication: many ranks are listed by their largest pairs") {
                                       .to = (rank + 1) % 64,
                                       .messages = 10,
                                       .bytes = 1000 + static_cast<std::uint64_t>(rank)});
-  const std::string text = run(traffic.sample, {"communication"});
-  CHECK(text.find("MPI_COMM_WORLD: 66.0 kB in 640 messages; 64 ranks send to 1 other each\n"
-                  "    bytes  from rank  to rank  messages   size\n"
-                  "  1.06 kB         63        0        10  106 B\n") != std::string::npos);
-  CHECK(text.find("and 54 more pairs (--format json)") != std::string::npos);
+  communication.partners.push_back(
+      {.communicator = 1, .members = 64, .from = 60, .to = 0, .messages = 1, .bytes = 3000});
+  const std::string text = run(traffic.sample, {"communication"}, 80);
+  INFO(text);
+  CHECK(text.find("  each row and column is 4 ranks, named by the first; four shades from ░ to █,\n"
+                  "  at most 4.06 kB; · nothing\n"
+                  "  from \\ to  0   4   8   12  16  20  24  28  32  36  40  44  48  52  56  60\n"
+                  "          0  ▓▓▓ ░░░  ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·   ·\n"
+                  "          4   ·  ▓▓▓ ░░░") != std::string::npos);
+  CHECK(text.find("\n         60  ███  ·   ·   ·") != std::string::npos);
+  CHECK(text.find("MPI_COMM_WORLD: 69.0 kB in 641 messages; 64 ranks send to 1 to 2 others\n") !=
+        std::string::npos);
+  CHECK(text.find("    bytes  from rank  to rank  messages     size\n"
+                  "  3.00 kB         60        0         1  3.00 kB\n"
+                  "  1.06 kB         63        0        10    106 B\n") != std::string::npos);
+  CHECK(text.find("and 55 more pairs (--format json)") != std::string::npos);
 }
 
 TEST_CASE("communication: who sends to nobody but itself, and to itself as well") {
@@ -180,7 +191,10 @@ TEST_CASE("communication: pairs of groups of ranks say so") {
   traffic.sample.build().communication.partners = {
       {.communicator = 1, .members = 4096, .from = 0, .to = 64, .ranks = 64, .messages = 10, .bytes = 5000}};
   const std::string text = run(traffic.sample, {"communication"});
+  INFO(text);
   CHECK(text.find("5.00 kB       0-63   64-127        10  500 B\n") != std::string::npos);
+  CHECK(text.find("  each row and column is 64 ranks, named by the first; ") != std::string::npos);
+  CHECK(text.find("  from \\ to  0   64\n          0   ·  ███\n         64   ·   ·\n") != std::string::npos);
 }
 
 TEST_CASE("Bytes have three significant digits at most, and a unit that fits") {
