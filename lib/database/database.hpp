@@ -27,7 +27,7 @@ struct CallTraffic {
   std::uint64_t calls = 0;
   std::uint64_t ns = 0;          ///< of all threads
   std::uint64_t busiest_ns = 0;  ///< of that location
-  std::uint64_t longest_ns = 0;  ///< of one call; 0: not known, without time lines
+  std::uint64_t longest_ns = 0;  ///< of one call; 0: not known, as not all were timed
   /// Sent by these calls or arrived in them; a process's part in a collective is one.
   std::uint64_t messages = 0;
   std::uint64_t message_bytes = 0;          ///< of those: the larger of what each gave and got

@@ -223,11 +223,11 @@ static_assert(sizeof(Node) == kUnit);
 
 /// One accumulator of one-sided communication, or one stamp, where the words from size_class on are instance,
 /// enter, exit, last and order, and peers holds members and peer; the records of a thread form a list. Of a
-/// gap, window is the longest, order the bits of a double, the sum of their squares in ns²; of
-/// stretch_samples, order is the sum of the squares of their weights. Of call_count, count is the calls,
-/// window the messages, total_ns and least_ns bytes sent and received, order the messages' bytes, size_class
-/// and peers those of the smallest and of the largest message. Of bytes_moved, total_ns is what was written,
-/// least_ns what was read.
+/// waiting call and a gap, window is the longest; of a gap, order the bits of a double, the sum of their
+/// squares in ns²; of stretch_samples, order is the sum of the squares of their weights. Of call_count, count
+/// is the calls, window the messages, total_ns and least_ns bytes sent and received, order the messages'
+/// bytes, size_class and peers those of the smallest and of the largest message. Of bytes_moved, total_ns is
+/// what was written, least_ns what was read.
 struct EpochRecord {
   std::uint32_t next;
   std::uint32_t node;

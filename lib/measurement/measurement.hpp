@@ -87,10 +87,10 @@ struct Quality {
 /// An accumulator of one-sided communication (docs/algorithms.md 6). kinds.hpp says what it is about. Of a
 /// stamp, size_class is the instance, peers members << 32 | peer, count the time of the enter, total_ns that
 /// of the exit, least_ns that of the last operation's exit. Of stretches: size_class is a Stretch's code, of
-/// a gap that of the call which ends it; window is a gap's longest; `squares` the sum of a gap's squares, in
-/// ns², or of the squares of samples' weights. Of call_count: count is the calls, window the messages,
-/// total_ns and least_ns the bytes sent and received, squares the messages' bytes, size_class and peers those
-/// of the smallest and of the largest message.
+/// a gap that of the call which ends it; window is the longest call or gap; `squares` the sum of a gap's
+/// squares, in ns², or of the squares of samples' weights. Of call_count: count is the calls, window the
+/// messages, total_ns and least_ns the bytes sent and received, squares the messages' bytes, size_class and
+/// peers those of the smallest and of the largest message.
 struct Epoch {
   cct::NodeId node = 0;  ///< the call's path
   EpochKind kind = EpochKind::none;

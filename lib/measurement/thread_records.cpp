@@ -104,17 +104,21 @@ void ThreadTree::add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept 
   add(record.count, 1);
 }
 
+void ThreadTree::add_length(layout::EpochRecord& record, std::uint64_t ns) noexcept {
+  add_to(record, ns);
+  if (ns > record.window) std::atomic_ref(record.window).store(ns, std::memory_order_relaxed);
+}
+
 void ThreadTree::count_call(NodeIndex call, std::uint64_t ns) noexcept {
   count_in(stretches_, call, {.kind = EpochKind::waiting_call, .time_ns = ns}, kStretchAccumulators,
-           [&](layout::EpochRecord& record) { add_to(record, ns); });
+           [&](layout::EpochRecord& record) { add_length(record, ns); });
 }
 
 void ThreadTree::count_gap(NodeIndex from, NodeIndex to, std::uint64_t ns) noexcept {
   count_in(
       stretches_, from, {.kind = EpochKind::gap, .size_class = to, .time_ns = ns}, kStretchAccumulators,
       [&](layout::EpochRecord& record) {
-        add_to(record, ns);
-        if (ns > record.window) std::atomic_ref(record.window).store(ns, std::memory_order_relaxed);
+        add_length(record, ns);
         const auto length = static_cast<double>(ns);
         const double squares = std::bit_cast<double>(record.order) + length * length;
         std::atomic_ref(record.order).store(std::bit_cast<std::uint64_t>(squares), std::memory_order_relaxed);

@@ -266,6 +266,8 @@ class alignas(4096) ThreadTree {
   template <typename Change>
   void count_call_of(NodeIndex node, const EpochValues& key, std::size_t most, Change change) noexcept;
   static void add_to(layout::EpochRecord& record, std::uint64_t ns) noexcept;
+  /// The same, and keeps the longest as the window.
+  static void add_length(layout::EpochRecord& record, std::uint64_t ns) noexcept;
   static void add_to(layout::EpochRecord& record, const CallValues& values) noexcept;
   [[gnu::cold]] std::uint64_t count_apart(NodeIndex node, const SampleValues& values) noexcept;
   NodeIndex stamp_record(std::uint64_t& sum) noexcept;

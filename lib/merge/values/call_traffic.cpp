@@ -21,6 +21,18 @@ bool counts_calls(const Epoch& epoch) {
   return epoch.kind == EpochKind::call_count && epoch.count != 0;
 }
 
+/// The calls at one context whose lengths were taken.
+struct Followed {
+  std::uint64_t calls = 0, longest_ns = 0;
+};
+
+/// Sets the longest call where none was left out. Files of version 0.1.0 do not have it.
+void set_longest(database::CallTraffic& call, const std::map<ContextId, Followed>& followed) {
+  const auto found = followed.find(call.context);
+  if (found != followed.end() && found->second.calls >= call.calls)
+    call.longest_ns = found->second.longest_ns;
+}
+
 }  // namespace
 
 const std::vector<std::string>& call_metrics() {
@@ -46,7 +58,8 @@ void CallTraffic::add(const database::CallTraffic& call) {
   into.threads += call.threads;
   into.calls += call.calls;
   into.ns += call.ns;
-  into.longest_ns = std::max(into.longest_ns, call.longest_ns);
+  const bool known = into.longest_ns != 0 && call.longest_ns != 0;
+  into.longest_ns = known ? std::max(into.longest_ns, call.longest_ns) : 0;
   into.messages += call.messages;
   into.message_bytes += call.message_bytes;
   into.sent_bytes += call.sent_bytes;
@@ -87,9 +100,16 @@ void add_counted_calls(CallTraffic& traffic, const Shape& shape, const TimedThre
     return frontier == database::kNone ? context : frontier;
   };
   std::map<ContextId, database::CallTraffic> calls;
+  std::map<ContextId, Followed> followed;
   for (const Epoch& epoch : of.thread.epochs) {
-    if (!counts_calls(epoch)) continue;
+    if (!counts_calls(epoch) && epoch.kind != EpochKind::waiting_call) continue;
     const ContextId context = call_at(context_of(shape, of.thread, of.united, epoch.node));
+    if (epoch.kind == EpochKind::waiting_call) {
+      Followed& at = followed[context];
+      at.calls += epoch.count;
+      at.longest_ns = std::max(at.longest_ns, epoch.window);
+      continue;
+    }
     database::CallTraffic& call = calls[context];
     call.context = context;
     if (epoch.window != 0) {
@@ -109,6 +129,7 @@ void add_counted_calls(CallTraffic& traffic, const Shape& shape, const TimedThre
     if (found != calls.end()) found->second.ns += of.time[i];
   }
   for (auto& [context, call] : calls) {
+    set_longest(call, followed);
     call.threads = 1;
     call.busiest = of.location;
     call.busiest_ns = call.ns;

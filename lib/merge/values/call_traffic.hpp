@@ -46,7 +46,8 @@ struct TimedThread {
   std::span<const database::ContextId> contexts;
   std::span<const std::uint64_t> time;
 };
-/// Adds one thread's counted calls with what it spent in them. Of how long one call took nothing is known.
+/// Adds one thread's counted calls with what it spent in them. Of calls that wait the longest is known, where
+/// each was followed (docs/algorithms.md 5.7).
 void add_counted_calls(CallTraffic& traffic, const Shape& shape, const TimedThread& of);
 
 }  // namespace culprit::merge

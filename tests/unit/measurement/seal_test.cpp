@@ -132,6 +132,7 @@ TEST_CASE("stretches and the samples in them are reported, live and sealed") {
   };
   CHECK(record(EpochKind::waiting_call, first, 0).total_ns == 3'003);
   CHECK(record(EpochKind::waiting_call, second, 0).least_ns == 2'000);
+  CHECK(record(EpochKind::waiting_call, second, 0).window == 2'002);
   CHECK(record(EpochKind::gap, 0, Stretch::kFirst + first).total_ns == 20'000);
   const Epoch gap = record(EpochKind::gap, first, Stretch::kFirst + second);
   CHECK(gap.count == 3);
