@@ -73,18 +73,10 @@ void add_lost_threads(Line& line, const CulpritTotals& totals) {
   line.add(" threads at one time)");
 }
 
-/// What tracing added, in tenths of a percent of the time.
+/// What tracing added, of the time.
 void add_tracing(Line& line, const CulpritTotals& totals) {
-  constexpr std::uint64_t kTenths = 1000;  // the sums of 100 000 ranks times this would not fit
-  if (totals.lived_ns < kTenths) return;
-  const std::uint64_t tenths = totals.tracing_ns / (totals.lived_ns / kTenths);
-  line.add("; tracing took ");
-  if (tenths == 0) {
-    line.add("under 0.1");
-  } else {
-    line.number(tenths / 10).add(".").number(tenths % 10);
-  }
-  line.add(" % of the time");
+  if (totals.lived_ns < 1000) return;
+  line.add("; tracing took ").percent(totals.tracing_ns, totals.lived_ns).add(" of the time");
 }
 
 void add_samples(Line& line, const CulpritTotals& totals) {

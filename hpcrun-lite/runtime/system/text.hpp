@@ -36,6 +36,15 @@ class Text {
   Text& number(std::uint64_t value, int width = 1) { return digits(value, 10, width); }
   Text& hex(std::uint64_t value, int width = 1) { return digits(value, 16, width); }
 
+  /// A share in tenths of a percent, rounded as viewer-cli does: `3.2 %`, `under 0.1 %`. `whole` is 1 000 at
+  /// least.
+  Text& percent(std::uint64_t part, std::uint64_t whole) {
+    const std::uint64_t tenth = whole / 1000;  // part * 1000 might not fit
+    const std::uint64_t tenths = (part + tenth / 2) / tenth;
+    if (tenths == 0) return add("under 0.1 %");
+    return number(tenths / 10).add(".").number(tenths % 10).add(" %");
+  }
+
   [[nodiscard]] const char* c_str() const { return characters_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool cut() const { return cut_; }
