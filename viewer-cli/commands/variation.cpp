@@ -64,10 +64,13 @@ std::string thread_waits_phrase(const database::TimeMap& map, bool unicode) {
          keep(duration(seconds_of(ns), unicode)) + " in all, which is left out as MPI is.";
 }
 
-/// `iteration 38`, or of a rank `392 of 400 iterations, the longest iteration 17`.
+/// `iteration 38`, `iteration 38, the longest on rank 6`, or of a rank `392 of 400 iterations, the longest
+/// iteration 17`.
 std::string long_segments_phrase(const database::Contents& experiment, const Variation& variation,
                                  const LongSegments& segments) {
   std::string name = name_segment(experiment, variation, segments.longest->rank, segments.longest->segment);
+  if (segments.ranks.size() > 1)
+    return name + ", the longest on rank " + std::to_string(segments.longest->rank);
   if (segments.count == 1) return name;
   return grouped(static_cast<double>(segments.count)) + " of " +
          counted(segments.of, segment_name(experiment, variation)) + ", the longest " + name;
@@ -87,10 +90,9 @@ List outliers_list(const database::Contents& experiment, const Variation& variat
   const auto ns_of = [](const LongSegments& each) { return each.longest->sos_ns; };
   add_rows(list, long_segments(variation), options, ns_of, [&](const LongSegments& each) {
     const Variation::Outlier& one = *each.longest;
-    ListRow row{
-        .ns = one.sos_ns,
-        .name = "rank " + std::to_string(one.rank) + ", " + long_segments_phrase(experiment, variation, each),
-        .segment = ListSegment{one.rank, one.segment, level}};
+    ListRow row{.ns = one.sos_ns,
+                .name = ranks_phrase(each.ranks) + ", " + long_segments_phrase(experiment, variation, each),
+                .segment = ListSegment{one.rank, one.segment, level}};
     if (one.context != database::kNone)
       row.paths.push_back({"mostly in ", scope_around(experiment, one.context)});
     return row;

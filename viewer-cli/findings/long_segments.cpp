@@ -1,10 +1,12 @@
 #include "findings/long_segments.hpp"
 
+#include "findings/segment_picture.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace culprit::viewer {
 
@@ -20,14 +22,21 @@ std::vector<LongSegments> long_segments(const Variation& variation) {
   std::map<std::int32_t, std::size_t> all, longer;  // by rank
   for (const Variation::Row& row : variation.rows) all[row.rank] += row.sos_ns.size();
   for (const Variation::Outlier& one : variation.outliers) ++longer[one.rank];
+  const bool lined_up = line_up(variation);
   std::set<std::int32_t> listed;
+  std::map<std::pair<std::uint32_t, database::ContextId>, std::size_t> place_of;  // by number and code
   std::vector<LongSegments> found;
   for (const Variation::Outlier& one : variation.outliers) {
     const std::size_t count = longer[one.rank], of = all[one.rank];
     if (count < kFew || 2 * count <= of) {
-      found.push_back({.longest = &one});
+      const auto [place, fresh] = place_of.try_emplace({one.segment, one.context}, found.size());
+      if (fresh || !lined_up) {
+        found.push_back({.longest = &one, .ranks = {one.rank}});
+      } else {
+        found[place->second].ranks.push_back(one.rank);
+      }
     } else if (listed.insert(one.rank).second) {
-      found.push_back({&one, count, of});
+      found.push_back({&one, {one.rank}, count, of});
     }
   }
   return found;

@@ -9,15 +9,18 @@
 
 namespace culprit::viewer {
 
-/// Segments of a variation that took far longer than the median of all ranks: a single one, or those of a
-/// rank with more work in most of its own, which would hide single ones in a list.
+/// Segments of a variation that took far longer than the median of all ranks: those of one number and code,
+/// on some ranks, or those of a rank with more work in most of its own. Listed one by one they would hide
+/// others.
 struct LongSegments {
   const database::Variation::Outlier* longest = nullptr;  ///< in the variation
-  std::size_t count = 1;
+  std::vector<std::int32_t> ranks = {};                   ///< which have them
+  std::size_t count = 1;                                  ///< of a rank
   std::size_t of = 1;  ///< how many the rank has; 1 where it is a single one
 };
 
-/// The longest first. A rank's are one row where they are more than half of its segments, and three at least.
+/// The longest first. A rank's are one row where they are more than half of its segments, and three at least;
+/// of the others those with the same number, where numbers line up, that took their time in the same code.
 [[nodiscard]] std::vector<LongSegments> long_segments(const database::Variation& variation);
 
 /// Whether few enough are far longer to be called exceptions: a fifth of all. Ranks that take 30 times as

@@ -1,6 +1,7 @@
 // Draws segments over ranks and time as blocks. A cell shows the largest value of all segments that share it,
-// so that single long ones stay visible. Columns are segments' numbers, or, where ranks have differently
-// many, times, since the n-th segments of two ranks then need not belong together.
+// so that single long ones stay visible; where they are far longer than all others they are marked instead,
+// and the others fill the scale. Columns are segments' numbers, or, where ranks have differently many, times,
+// since the n-th segments of two ranks then need not belong together.
 #include "findings/segment_picture.hpp"
 
 #include "findings/diagnosis.hpp"
@@ -10,8 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace culprit::viewer {
 
@@ -24,6 +27,24 @@ constexpr std::size_t kLeastLabel = 14;
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 9> kLetters = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 
+/// Marks values beyond a full block.
+const char* more_sign(const Screen& screen) {
+  return screen.unicode ? "↑" : "^";
+}
+
+/// What a full block is: the largest value, or, where few values are far larger than all others, what one in
+/// a hundred exceeds. Twice the median at least, so that equal values do not fill their cells.
+std::uint64_t full_block(const SegmentRows& rows, std::uint64_t median) {
+  std::vector<std::uint64_t> values;
+  for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
+  if (values.empty()) return 0;
+  const std::uint64_t largest = *std::ranges::max_element(values);
+  const auto high = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) - values.size() / 100);
+  std::ranges::nth_element(values, high);
+  const std::uint64_t full = std::max(*high, 2 * median);
+  return full != 0 && largest / 2 > full ? full : largest;
+}
+
 /// Which line a row is in.
 std::size_t line_of(std::size_t row, std::size_t rows) {
   return row * std::min(kRowsDrawn, rows) / rows;
@@ -33,7 +54,9 @@ std::size_t line_of(std::size_t row, std::size_t rows) {
 class Picture {
  public:
   /// `by_time`: segments are where they began, up to where the next one did.
-  Picture(const Variation& variation, const SegmentRows& rows, std::size_t columns, bool by_time) {
+  Picture(const Variation& variation, const SegmentFigures& figures, std::size_t columns, bool by_time)
+      : median_(figures.median), full_(full_block(figures.values, figures.median)) {
+    const SegmentRows& rows = figures.values;
     for (const auto& row : rows) longest_ = std::max(longest_, row.size());
     columns_ = std::max<std::size_t>(1, std::min(columns, longest_));
     rows_ = std::min(kRowsDrawn, rows.size());
@@ -57,20 +80,20 @@ class Picture {
 
   [[nodiscard]] std::size_t segments() const { return longest_; }
   [[nodiscard]] std::uint64_t most() const { return most_; }
+  [[nodiscard]] std::uint64_t full() const { return full_; }
   /// By time: of the first segment's beginning, and of the last's.
   [[nodiscard]] std::uint64_t first_ns() const { return first_ns_; }
   [[nodiscard]] std::uint64_t last_ns() const { return last_ns_; }
 
-  void write_line(std::ostream& out, const Screen& screen, std::size_t line, std::uint64_t median) const {
+  void write_line(std::ostream& out, const Screen& screen, std::size_t line) const {
     for (std::size_t c = 0; c < columns_; ++c) {
       const std::uint64_t value = cells_[line * columns_ + c];
-      const auto level =
-          most_ == 0
-              ? 0
-              : std::min<std::size_t>(8, static_cast<std::size_t>(std::lround(
-                                             8.0 * static_cast<double>(value) / static_cast<double>(most_))));
-      const double above = median == 0 ? 0 : static_cast<double>(value) / static_cast<double>(median) - 1;
-      out << screen.heat(above, (screen.unicode ? kBlocks : kLetters).at(level));
+      const auto level = full_ == 0 ? 0
+                                    : static_cast<std::size_t>(std::lround(8.0 * static_cast<double>(value) /
+                                                                           static_cast<double>(full_)));
+      const double above = median_ == 0 ? 0 : static_cast<double>(value) / static_cast<double>(median_) - 1;
+      out << screen.heat(above,
+                         level > 8 ? more_sign(screen) : (screen.unicode ? kBlocks : kLetters).at(level));
     }
     out << '\n';
   }
@@ -100,9 +123,15 @@ class Picture {
 
   std::uint64_t first_ns_ = 0, last_ns_ = 0;
   std::size_t longest_ = 0, columns_ = 1, rows_ = 0;
-  std::uint64_t most_ = 0;
+  std::uint64_t median_ = 0, full_ = 0, most_ = 0;
   std::vector<std::uint64_t> cells_;
 };
+
+/// What is marked.
+std::string above_phrase(const Screen& screen, const SegmentFigures& figures, const Picture& picture) {
+  if (picture.full() == picture.most()) return {};
+  return std::string(", ") + more_sign(screen) + " is more, up to " + keep(figures.amount(picture.most()));
+}
 
 /// What the columns are.
 std::string columns_text(const Screen& screen, const database::Contents& experiment,
@@ -166,14 +195,15 @@ void draw_segments(std::ostream& out, const Screen& screen, const database::Cont
                    const Variation& variation, const SegmentFigures& figures) {
   const std::vector<std::string> labels = line_labels(variation);
   const std::size_t taken = labels.empty() ? 0 : labels.front().size();
-  const Picture picture(variation, figures.values, screen.width > taken + 10 ? screen.width - taken : 10,
+  const Picture picture(variation, figures, screen.width > taken + 10 ? screen.width - taken : 10,
                         !line_up(variation) && have_begins(variation));
   for (std::size_t line = 0; line < labels.size(); ++line) {
     out << labels[line];
-    picture.write_line(out, screen, line, figures.median);
+    picture.write_line(out, screen, line);
   }
   out << screen.dim(wrap("Left to right: " + columns_text(screen, experiment, variation, picture) +
-                             "; a full block is " + keep(figures.amount(picture.most())) + ".",
+                             "; a full block is " + keep(figures.amount(picture.full())) +
+                             above_phrase(screen, figures, picture) + ".",
                          screen.width))
       << '\n';
 }

@@ -294,6 +294,41 @@ TEST_CASE("variation: the picture of thousands of ranks is straight") {
   CHECK_THAT(text, Catch::Contains("\nranks 1938-1999  ██\n"));
 }
 
+TEST_CASE("variation: where single ones are far longer than all others, these fill the scale") {
+  TracedSample traced;
+  database::Variation alternating = iterations(traced.loop, traced.spmv);
+  for (database::Variation::Row& row : alternating.rows) {
+    row.sos_ns.clear();
+    for (std::int32_t i = 0; i < 20; ++i) row.sos_ns.push_back((i % 8 == row.rank ? 45 : 15) * kMs);
+  }
+  alternating.median_ns = 15 * kMs;
+  alternating.rows[3].sos_ns[10] = 474 * kMs;
+  alternating.outliers = {{3, 10, 474 * kMs, traced.spmv}};
+  traced.sample.build().trace.variations = {alternating};
+  const std::string text = run(traced.sample, {"variation"});
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("\nrank 3        ▃▃▃█▃▃▃▃▃▃↑█▃▃▃▃▃▃▃█\n"));
+  CHECK_THAT(text,
+             Catch::Contains("; a full block is 45 ms without MPI, ↑ is more, up to\n474 ms without MPI.\n"));
+  CHECK_THAT(run(traced.sample, {"variation"}, 100, false),
+             Catch::Contains("\nrank 3        ---@------^@-------@\n"));
+}
+
+TEST_CASE("variation: an iteration that takes long on several ranks is one row") {
+  TracedSample traced;
+  database::Variation& variation = traced.sample.build().trace.variations.front();
+  variation.outliers = {{5, 1, 400 * kSecond, traced.spmv},
+                        {1, 1, 390 * kSecond, traced.spmv},
+                        {3, 1, 380 * kSecond, traced.spmv},
+                        {4, 2, 370 * kSecond, traced.spmv},
+                        {7, 1, 360 * kSecond, traced.dot}};
+  const std::string text = run(traced.sample, {"variation"});
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("400.0 s  ranks 1, 3, 5, iteration 1, the longest on rank 5\n"));
+  CHECK_THAT(text, Catch::Contains("370.0 s  rank 4, iteration 2\n"));
+  CHECK_THAT(text, Catch::Contains("360.0 s  rank 7, iteration 1\n"));
+}
+
 TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
   const std::string path =
       ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at "
