@@ -277,7 +277,8 @@ void write_text(std::ostream& out, const Screen& screen, const database::Content
   const std::string metric = series.column.name.event + (series.column.name.inclusive ? " (I)" : " (E)");
   double largest = 0;
   for (const double value : series.values) largest = std::max(largest, value);
-  const Scale scale = scale_for(largest, series.column.unit, screen.unicode);
+  Scale scale = scale_for(largest, series.column.unit, screen.unicode);
+  if (scale.unit == "count") scale.unit.clear();  // the metric's name says of what
   for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
     ThreadSeries part;
     part.column = series.column;

@@ -30,6 +30,14 @@ rank 7  705.0 s  +28 %  ██████████████████�
 )");
 }
 
+TEST_CASE("Numbers have no unit count") {
+  const SolverSample solver;
+  const std::string text = run(solver.sample, {"threads", "spmv", "--metric", "samples"});
+  INFO(text);
+  CHECK(text.find("samples (I), 8 main threads: min 100 000, mean ") != std::string::npos);
+  CHECK(text.find("count") == std::string::npos);
+}
+
 TEST_CASE("Roles are plotted apart; those without the node are mentioned") {
   const WorkersSample workers;
   const std::string text = run(workers.sample, {"threads", "pthread_cond_wait", "--metric", "idleness"});
