@@ -48,11 +48,6 @@ Table::Cell mean_time(const MpiCall& call) {
   return call.counted_ns == 0 ? Table::Cell() : Table::Cell(mean(call.counted_ns, call.calls) / 1e9);
 }
 
-/// What all measured threads spent in the run.
-double whole_seconds(const database::Contents& experiment) {
-  return total_seconds(experiment, "REALTIME");
-}
-
 MpiCall sum_of(const std::vector<MpiCall>& calls) {
   MpiCall all;
   for (const MpiCall& call : calls) {
@@ -129,6 +124,13 @@ std::string who_calls(const database::Contents& experiment, const MpiCall& call)
   return call.calls != 0 ? who : who + ", " + counted(call.vain, "poll") + " in vain";
 }
 
+/// `, messages of 8 B to 4.00 MB`: the size of a row is a mean.
+std::string sizes_phrase(const CallTraffic& call) {
+  if (call.smallest == call.largest) return {};
+  return ", " + keep("messages of " + bytes(static_cast<double>(call.smallest)) + " to " +
+                     bytes(static_cast<double>(call.largest)));
+}
+
 std::string moved_phrase(const database::Contents& experiment, const CallTraffic& call) {
   std::string text;
   const auto add = [&](const char* verb, std::uint64_t moved) {
@@ -160,12 +162,14 @@ std::string busiest_phrase(const database::Contents& experiment, const CallTraff
          keep('(' + duration(seconds_of(call.busiest_ns), unicode) + ')');
 }
 
-void write_paths(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
-  const std::vector<CallTraffic>& calls = experiment.communication().calls;
+void write_paths(std::ostream& out, const Screen& screen, const database::Contents& experiment,
+                 const MpiTraffic& traffic) {
+  const std::vector<CallTraffic>& calls = traffic.paths;
   double all_ns = 0;
   for (const CallTraffic& call : calls) all_ns += static_cast<double>(call.ns);
   const std::size_t shown = rows_to_show(calls, all_ns, [](const CallTraffic& call) { return call.ns; });
-  const std::vector<std::string> lines = fitting_lines(screen, experiment, calls_table(experiment), shown);
+  const std::vector<std::string> lines =
+      fitting_lines(screen, experiment, calls_table(experiment, traffic), shown);
   out << '\n' << lines.front() << '\n';
   for (std::size_t i = 0; i < shown; ++i) {
     out << lines[i + 1] << '\n'
@@ -183,21 +187,22 @@ std::string call_details(const database::Contents& experiment, const CallTraffic
   const std::uint64_t vain = polls_in_vain(experiment, call.context);
   return path_text(experiment, call.context, screen) + call_site_phrase(experiment, call.context) + ", " +
          busiest_phrase(experiment, call, screen.unicode) + moved_phrase(experiment, call) +
-         (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));
+         sizes_phrase(call) + (vain == 0 ? "" : ", " + keep(counted(vain, "poll") + " in vain"));
 }
 
 std::vector<std::string> function_lines(const Screen& screen, const database::Contents& experiment,
-                                        const std::vector<MpiCall>& calls) {
-  return fitting_lines(screen, experiment, functions_table(experiment, calls), calls.size());
+                                        const MpiTraffic& traffic) {
+  return fitting_lines(screen, experiment, functions_table(experiment, traffic), traffic.calls.size());
 }
 
-std::string communication_summary(const database::Contents& experiment, const std::vector<MpiCall>& calls,
-                                  bool unicode) {
-  const MpiCall all = sum_of(calls);
-  const double whole = whole_seconds(experiment);
+std::string communication_summary(const MpiTraffic& traffic, bool unicode) {
+  const MpiCall all = sum_of(traffic.calls);
+  const double whole = traffic.whole_s;
   std::string text =
       keep(counted(all.calls, "MPI call")) + " took " + keep(duration(seconds_of(all.ns), unicode));
-  if (whole > 0) text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time";
+  if (whole > 0)
+    text += ", " + keep(percent(seconds_of(all.ns) / whole)) + " of all threads' time" +
+            (traffic.without_startup ? " without MPI_Init and MPI_Finalize" : "");
   text += ". They sent " + keep(bytes(static_cast<double>(all.sent)));
   text += " and received " + keep(bytes(static_cast<double>(all.received))) + '.';
   if (all.vain != 0) text += ' ' + keep(counted(all.vain, "more poll")) + " found nothing.";
@@ -255,11 +260,12 @@ std::string communication_note(const database::Contents& experiment) {
   if (!counted_without_trace(experiment)) return note;
   return note + (note.empty() ? "" : " ") +
          "Counted without a trace: times are those of the samples in these calls, and MPI_Init and "
-         "MPI_Finalize are left out. Partners of one-sided operations are not counted, nor are those of a "
+         "MPI_Finalize are not counted. The longest call is known of functions that wait. Partners of "
+         "one-sided operations are not counted, nor are those of a "
          "thread beyond some 200. hpcrun-lite --trace records all of them.";
 }
 
-Table calls_table(const database::Contents& experiment) {
+Table calls_table(const database::Contents& experiment, const MpiTraffic& traffic) {
   Table table{{{"path"},
                {"calls"},
                {"bytes"},
@@ -281,21 +287,20 @@ Table calls_table(const database::Contents& experiment) {
                {"name", Table::In::text}},
               {},
               text_of_calls("call path")};
-  const double whole = whole_seconds(experiment);
-  for (const CallTraffic& call : experiment.communication().calls) {
-    table.rows.push_back({Table::Path{call.context}, call.calls, call.message_bytes, seconds_of(call.ns),
-                          mean(call.ns, call.calls) / 1e9, longest(call.longest_ns),
-                          std::uint64_t{call.threads}, Table::Thread{call.busiest},
-                          seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
-                          call.sent_bytes, call.received_bytes, polls_in_vain(experiment, call.context),
-                          share_of_run(call.ns, whole), message_size(call.message_bytes, call.messages),
-                          rate_of(mpi_call_name(experiment, call.context), call.message_bytes, call.ns),
-                          mpi_call_name(experiment, call.context)});
+  for (const CallTraffic& call : traffic.paths) {
+    table.rows.push_back(
+        {Table::Path{call.context}, call.calls, call.message_bytes, seconds_of(call.ns),
+         mean(call.ns, call.calls) / 1e9, longest(call.longest_ns), std::uint64_t{call.threads},
+         Table::Thread{call.busiest}, seconds_of(call.busiest_ns), call.messages, call.smallest, call.largest,
+         call.sent_bytes, call.received_bytes, polls_in_vain(experiment, call.context),
+         share_of_run(call.ns, traffic.whole_s), message_size(call.message_bytes, call.messages),
+         rate_of(mpi_call_name(experiment, call.context), call.message_bytes, call.ns),
+         mpi_call_name(experiment, call.context)});
   }
   return table;
 }
 
-Table functions_table(const database::Contents& experiment, const std::vector<MpiCall>& calls) {
+Table functions_table(const database::Contents& experiment, const MpiTraffic& traffic) {
   Table table{{{"call"},
                {"calls"},
                {"bytes"},
@@ -321,43 +326,43 @@ Table functions_table(const database::Contents& experiment, const std::vector<Mp
     if (each.column == "mean_s") each.column = "mean_known";
   }
   table.text.push_back({.column = "who"});
-  const double whole = whole_seconds(experiment);
-  for (const MpiCall& call : calls) {
+  for (const MpiCall& call : traffic.calls) {
     table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
                           mean(call.counted_ns, call.calls) / 1e9, longest(call.longest_ns),
                           Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
-                          share_of_run(call.ns, whole), message_size(call.bytes, call.messages),
+                          share_of_run(call.ns, traffic.whole_s), message_size(call.bytes, call.messages),
                           rate_of(call.name, call.bytes, call.counted_ns), call.name, number_of(call),
                           mean_time(call), who_calls(experiment, call)});
   }
   return table;
 }
 
-Json communication_json(const views::Figures& figures) {
+Json communication_json(const views::Figures& figures, bool without_startup) {
   const database::Contents& experiment = figures.experiment();
-  std::vector<MpiCall> calls = mpi_calls(figures);
-  std::erase_if(calls, [](const MpiCall& call) { return call.calls == 0 && call.vain == 0; });
-  const MpiCall all = sum_of(calls);
+  MpiTraffic traffic = mpi_traffic(figures, without_startup);
+  std::erase_if(traffic.calls, [](const MpiCall& call) { return call.calls == 0 && call.vain == 0; });
+  const MpiCall all = sum_of(traffic.calls);
   return {{"calls", all.calls},
           {"bytes", all.sent},
           {"exact", !counted_without_trace(experiment) && experiment.trace().stopped == 0 &&
                         experiment.quality.cut_short == 0},
-          {"whole_s", whole_seconds(experiment)},
-          {"mpi", to_json(experiment, functions_table(experiment, calls))},
+          {"whole_s", traffic.whole_s},
+          {"mpi", to_json(experiment, functions_table(experiment, traffic))},
           {"partners", to_json(experiment, partners_table(experiment.communication().partners))},
-          {"paths", to_json(experiment, calls_table(experiment))}};
+          {"paths", to_json(experiment, calls_table(experiment, traffic))}};
 }
 
-void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures) {
+void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures,
+                         bool without_startup) {
   const database::Contents& experiment = figures.experiment();
-  const std::vector<MpiCall> calls = mpi_calls(figures);
-  if (calls.empty()) {
+  const MpiTraffic traffic = mpi_traffic(figures, without_startup);
+  if (traffic.calls.empty()) {
     out << wrap(no_calls_phrase(experiment), screen.width) << '\n';
     return;
   }
-  out << wrap(communication_summary(experiment, calls, screen.unicode), screen.width) << "\n\n";
-  for (const std::string& line : function_lines(screen, experiment, calls)) out << line << '\n';
-  write_paths(out, screen, experiment);
+  out << wrap(communication_summary(traffic, screen.unicode), screen.width) << "\n\n";
+  for (const std::string& line : function_lines(screen, experiment, traffic)) out << line << '\n';
+  write_paths(out, screen, experiment, traffic);
   if (!experiment.communication().partners.empty()) {
     out << "\nWho sends to whom, by messages and one-sided operations:\n";
     for (const std::string& line : partner_lines(screen, experiment)) out << line << '\n';

@@ -39,7 +39,7 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
                             : no_waits_phrase(experiment);
     return list;
   }
-  list.whole_ns = waiting_ns(experiment);
+  list.whole_ns = waiting_ns(experiment, {});
   list.introduction = "Procedures with a notable share of the time that made other ranks wait.";
   const WaitsFor waits_for(experiment);
   ShownPaths paths(experiment);

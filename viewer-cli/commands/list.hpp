@@ -35,7 +35,8 @@ struct ListOptions {
   std::size_t most = 25;       ///< rows
   double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
   IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
-  std::size_t name_columns = kWholeName;  ///< of names of code
+  std::size_t name_columns = kWholeName;           ///< of names of code
+  std::vector<database::ContextId> left_out = {};  ///< calls in which waits are not listed
   std::vector<bool> serving = {};  ///< roles that only serve others (serving_threads.hpp); none: none does
 };
 
@@ -178,9 +179,9 @@ void require_trace(const database::Contents& experiment, const std::string& comm
 
 // Wait states (`waits`): who waited where, by pattern, and where it is known because of whom.
 
-/// All waiting that the database lists: parts of waits and completions left out, and that of threads whose
-/// roles are `serving`, by role.
-std::uint64_t waiting_ns(const database::Contents& experiment, const std::vector<bool>& serving = {});
+/// All waiting that the options list: parts of waits and completions are left out, and what serving threads
+/// wait.
+std::uint64_t waiting_ns(const database::Contents& experiment, const ListOptions& options);
 
 /// What one thread waited at one call path, by one pattern: a row of `waits --by-rank`.
 struct ThreadWait {

@@ -12,6 +12,7 @@
 #include "findings/serving_threads.hpp"
 #include "print/output.hpp"
 #include "text/frame_json.hpp"
+#include "views/start_up.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -134,7 +135,8 @@ void run_listing(std::ostream& out, const Screen& screen, const views::Source& s
     if (options.by_rank) options.least_share = 0;  // of many ranks, none may have much
     if (listing.of_waiting) {
       const views::Figures figures(source);
-      options.waiting = divide_idleness(figures);
+      options.waiting = divide_idleness(figures, invocation.without_startup);
+      if (invocation.without_startup) options.left_out = views::mpi_start_up(experiment);
       options.serving = serving_roles(figures);
     }
     write_list(out, screen, experiment, listing.list(experiment, options));
@@ -156,9 +158,11 @@ void run_communication(std::ostream& out, const Screen& screen, const views::Sou
                        ": the run has no MPI ranks, so it made no MPI calls (see `waits`)");
   const views::Figures figures(source);
   write_as(
-      invocation.format, out, [&] { write_communication(out, screen, figures); },
-      [&] { return communication_json(figures); },
-      [&] { write_csv(out, experiment, calls_table(experiment)); });
+      invocation.format, out, [&] { write_communication(out, screen, figures, invocation.without_startup); },
+      [&] { return communication_json(figures, invocation.without_startup); },
+      [&] {
+        write_csv(out, experiment, calls_table(experiment, mpi_traffic(figures, invocation.without_startup)));
+      });
 }
 
 /// The commands that need the ranks' time lines.

@@ -38,6 +38,14 @@ bool serves(const database::Contents& experiment, const std::vector<bool>& servi
   return !serving.empty() && serving[experiment.locations[wait.location].role];
 }
 
+/// The waits that are to be listed.
+std::vector<const Wait*> listed_of(const database::Contents& experiment, const ListOptions& options) {
+  std::vector<const Wait*> waits;
+  for (const Wait& wait : experiment.waits())
+    if (!views::is_within(experiment, options.left_out, wait.context)) waits.push_back(&wait);
+  return waits;
+}
+
 /// Where there are none to list.
 std::string no_listed_waits_phrase(const database::Contents& experiment) {
   const std::string none = "No waits of one-sided communication or of threads.";
@@ -55,7 +63,7 @@ std::string unlisted_waits_phrase(const database::Contents& experiment, const Li
     return {};
   const double report_s = options.waiting.sum();
   const double all_s = report_s > 0 ? report_s : total_seconds(experiment, "idleness");
-  const double others_s = all_s - seconds_of(waiting_ns(experiment, options.serving));
+  const double others_s = all_s - seconds_of(waiting_ns(experiment, options));
   if (others_s < kNotable * all_s || others_s <= 0) return {};
   return "The run waits " + keep(duration(all_s, options.unicode)) +
          " in all: waits for messages and in collectives, such as barriers, are in the views, as waiting; "
@@ -84,16 +92,17 @@ std::vector<std::string> remainder(const database::Contents& experiment, const L
   return notes;
 }
 
-ListedWaits listed_waits(const database::Contents& experiment, const std::vector<bool>& serving) {
+ListedWaits listed_waits(const database::Contents& experiment, const ListOptions& options) {
   ListedWaits listed;
-  for (const Wait& wait : experiment.waits()) {
+  for (const Wait* const each : listed_of(experiment, options)) {
+    const Wait& wait = *each;
     if (!metrics::is_whole_wait(wait.pattern)) continue;
     const bool init = wait.pattern == metrics::WaitPattern::wait_at_init;
     const bool threads = metrics::is_of_threads(wait.pattern);
-    double& sum = serves(experiment, serving, wait) ? listed.serving_s
-                  : init                            ? listed.init_s
-                  : threads                         ? listed.threads_s
-                                                    : listed.ranks_s;
+    double& sum = serves(experiment, options.serving, wait) ? listed.serving_s
+                  : init                                    ? listed.init_s
+                  : threads                                 ? listed.threads_s
+                                                            : listed.ranks_s;
     sum += seconds_of(wait.ns);
   }
   return listed;
@@ -103,12 +112,13 @@ ListedWaits listed_waits(const database::Contents& experiment, const std::vector
 std::string introduction(const database::Contents& experiment, std::uint64_t whole_ns,
                          const ListOptions& options) {
   const bool unicode = options.unicode;
-  const std::string text = "Who waited where, and for whom: " + amount(whole_ns, unicode) + " in all";
+  const std::string text = "Who waited where, and for whom: " + amount(whole_ns, unicode) + " in all" +
+                           (options.left_out.empty() ? "" : " outside MPI_Init and MPI_Finalize");
   std::uint64_t direct = 0, known = 0;
-  for (const Wait& wait : experiment.waits()) {
-    if (!wait.direct_ns || serves(experiment, options.serving, wait)) continue;
-    direct += *wait.direct_ns;
-    known += wait.ns;
+  for (const Wait* const wait : listed_of(experiment, options)) {
+    if (!wait->direct_ns || serves(experiment, options.serving, *wait)) continue;
+    direct += *wait->direct_ns;
+    known += wait->ns;
   }
   if (known == 0) return text + '.';
   // Of approximations it is not known.
@@ -182,10 +192,10 @@ class CriticalSections {
 
 }  // namespace
 
-std::uint64_t waiting_ns(const database::Contents& experiment, const std::vector<bool>& serving) {
+std::uint64_t waiting_ns(const database::Contents& experiment, const ListOptions& options) {
   std::uint64_t sum = 0;
-  for (const Wait& wait : experiment.waits())
-    if (metrics::is_whole_wait(wait.pattern) && !serves(experiment, serving, wait)) sum += wait.ns;
+  for (const Wait* const wait : listed_of(experiment, options))
+    if (metrics::is_whole_wait(wait->pattern) && !serves(experiment, options.serving, *wait)) sum += wait->ns;
   return sum;
 }
 
@@ -256,15 +266,16 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
     list.introduction = no_listed_waits_phrase(experiment);
     return list;
   }
-  list.whole_ns = waiting_ns(experiment, options.serving);
+  list.whole_ns = waiting_ns(experiment, options);
   list.introduction = introduction(experiment, list.whole_ns, options);
-  const ListedWaits listed = listed_waits(experiment, options.serving);
+  const ListedWaits listed = listed_waits(experiment, options);
   const std::string report = waiting_of_report_phrase(options.waiting, listed, options.unicode);
   if (!report.empty()) list.introduction += ' ' + report;
   ShownPaths paths(experiment);
   RowGroups<WaitKey> groups;
   CriticalSections sections;
-  for (const Wait& wait : experiment.waits()) {
+  for (const Wait* const each : listed_of(experiment, options)) {
+    const Wait& wait = *each;
     const WaitKey key{serves(experiment, options.serving, wait), wait.pattern, wait.exact,
                       paths.number(wait.context), options.by_rank ? wait.location : kNone};
     RowGroup& group = groups[key];

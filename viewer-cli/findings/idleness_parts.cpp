@@ -141,8 +141,8 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   return parts;
 }
 
-IdlenessParts divide_idleness(const views::Figures& figures) {
-  const Diagnosis diagnosis = diagnose(figures);
+IdlenessParts divide_idleness(const views::Figures& figures, bool without_startup) {
+  const Diagnosis diagnosis = diagnose(figures, without_startup);
   return divide_idleness(figures, diagnosis, measure_losses(figures, diagnosis).losses);
 }
 

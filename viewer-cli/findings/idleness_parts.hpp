@@ -33,7 +33,7 @@ struct IdlenessParts {
 IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& diagnosis,
                               const Losses& losses);
 /// The same of the whole run, for those who have no diagnosis.
-IdlenessParts divide_idleness(const views::Figures& figures);
+IdlenessParts divide_idleness(const views::Figures& figures, bool without_startup = false);
 
 /// `2.42 s for late ranks + 0.11 s for transfers + ...`: figures that add up to the rounded whole. Empty
 /// where there is one part.

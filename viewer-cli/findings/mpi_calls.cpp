@@ -5,6 +5,7 @@
 
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
+#include "findings/quality.hpp"
 #include "measurement/runtime_notes.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/prose.hpp"
@@ -138,13 +139,18 @@ std::string polling_phrase(const database::Contents& experiment, bool unicode) {
          keep(duration(between_s, unicode)) + ", as work.";
 }
 
-std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
+namespace {
+
+/// Of the calls at `paths`, and of those that were not counted. `left_out`: contexts.
+std::vector<MpiCall> calls_by_function(const views::Figures& figures, const std::vector<CallTraffic>& paths,
+                                       const std::vector<ContextId>& left_out) {
   const database::Contents& experiment = figures.experiment();
   std::map<std::string, MpiCall> by_name;
   std::map<std::string, std::vector<ContextId>> contexts;
-  for (const CallTraffic& call : experiment.communication().calls) {
+  for (const CallTraffic& call : paths) {
     const std::string name = mpi_call_name(experiment, call.context);
     MpiCall& sum = by_name[name];
+    const bool longest_known = sum.calls == 0 || sum.longest_ns != 0;
     sum.name = name;
     sum.calls += call.calls;
     sum.messages += call.messages;
@@ -153,13 +159,15 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
     sum.received += call.received_bytes;
     sum.ns += call.ns;
     sum.counted_ns += call.ns;
-    sum.longest_ns = std::max(sum.longest_ns, call.longest_ns);
+    const bool known = longest_known && (call.calls == 0 || call.longest_ns != 0);
+    sum.longest_ns = known ? std::max(sum.longest_ns, call.longest_ns) : 0;
     sum.vain += polls_in_vain(experiment, call.context);
     if (call.context != 0) contexts[name].push_back(call.context);
   }
-  if (by_name.empty()) return {};
+  if (experiment.communication().calls.empty()) return {};
   const bool sampled = counted_without_trace(experiment);  // time lines have the time of each call
   for (const ContextId context : uncounted_calls(experiment)) {
+    if (views::is_within(experiment, left_out, context)) continue;
     const std::uint64_t vain = polls_in_vain(experiment, context);
     const std::uint64_t ns = sampled ? sum_at(experiment, "REALTIME", context) : 0;
     if (vain == 0 && ns == 0) continue;
@@ -178,6 +186,25 @@ std::vector<MpiCall> mpi_calls(const views::Figures& figures) {
   }
   std::ranges::stable_sort(list, std::ranges::greater(), &MpiCall::ns);
   return list;
+}
+
+}  // namespace
+
+MpiTraffic mpi_traffic(const views::Figures& figures, bool without_startup) {
+  const database::Contents& experiment = figures.experiment();
+  MpiTraffic traffic{.calls = {},
+                     .paths = experiment.communication().calls,
+                     .whole_s = total_seconds(experiment, "REALTIME"),
+                     .without_startup = without_startup};
+  std::vector<ContextId> left_out;
+  if (without_startup) left_out = views::mpi_start_up(experiment);
+  std::erase_if(traffic.paths, [&](const CallTraffic& call) {
+    return views::is_within(experiment, left_out, call.context);
+  });
+  for (const ContextId context : left_out)
+    traffic.whole_s -= seconds_of(sum_at(experiment, "REALTIME", context));
+  traffic.calls = calls_by_function(figures, traffic.paths, left_out);
+  return traffic;
 }
 
 std::string hardest_working_call(const database::Contents& experiment) {

@@ -23,9 +23,15 @@ struct MpiCall {
   std::vector<std::uint32_t> locations;  ///< of the threads that made them
 };
 
-/// Most time first. Empty where nothing was counted. `figures` must be over all threads; reads per-thread
-/// values.
-std::vector<MpiCall> mpi_calls(const views::Figures& figures);
+/// The MPI calls of a run. Empty where nothing was counted.
+struct MpiTraffic {
+  std::vector<MpiCall> calls;                ///< by function, most time first
+  std::vector<database::CallTraffic> paths;  ///< by call path, most time first
+  double whole_s = 0;                        ///< of all threads: what shares are of
+  bool without_startup = false;              ///< MPI_Init and MPI_Finalize are left out of all of these
+};
+/// `figures` must be over all threads; reads per-thread values.
+MpiTraffic mpi_traffic(const views::Figures& figures, bool without_startup = false);
 
 /// How many polls found nothing at a call path that one found something at.
 std::uint64_t polls_in_vain(const database::Contents& experiment, database::ContextId context);

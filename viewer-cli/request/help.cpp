@@ -137,7 +137,7 @@ $METRIC is inclusive, with :STAT its statistic; ${EVENT:STAT (I|E)} is a full na
 
 Reading the tree: a line without a branch sign is the only child shown of the line above it. "f ← a.c:12"
 is f as called from line 12 of a.c. "self" is what the code itself costs: a procedure with its loops and
-inlined code, but without what it calls. "blame" is idleness charged to the code itself. In callers,
+inlined code, but without what it calls. "blame" is waiting charged to the code itself. In callers,
 inner instances of a recursive procedure add to its own cost only, not to its inclusive cost.
 )help"},
     {"hot-path",
@@ -175,7 +175,7 @@ and start-up frames in between may be left out, and names may hold "/" themselve
      kTable,
      {}},
     {"blame",
-     R"help(Balanced code below which ranks wait, most idleness first: the load is uneven inside it.
+     R"help(Balanced code below which ranks wait, most waiting first: the load is uneven inside it.
 
   viewer-cli run1.db blame
   viewer-cli run1.db blame --without-startup
@@ -205,12 +205,14 @@ waiting itself.
   viewer-cli run1.db waits --by-rank
   viewer-cli run1.db waits --format csv
 )help",
-     kByRank,
+     R"help(  --by-rank               text: a row for each rank; json and csv have that always
+  --without-startup       text: without waits in MPI_Init and MPI_Finalize; shares are of the others
+)help",
      kTable,
      {}},
     {"causes",
-     R"help(What code on which ranks made others wait; what cost most first. Short-term cost is waiting for that code
-itself, long-term cost (indirect) what those waits made others wait in turn. All costs and the unexplained
+     R"help(What code on which ranks made others wait; what cost most first. Direct cost is waiting for that code
+itself, indirect cost what those waits made others wait in turn. All costs and the unexplained
 waits add up to the waiting for late ranks in `waits`. A row is a call path, with its ranks. Needs a
 trace (hpcrun-lite --trace).
 
@@ -223,8 +225,8 @@ trace (hpcrun-lite --trace).
      {}},
     {"critical-path",
      R"help(The critical path: from the last rank in MPI_Finalize backwards, at each wait over to what was waited for.
-Only what lies on it can make the run shorter. Imbalance is how much longer code takes there than on an
-average rank: what spreading it evenly can save. Needs a trace (hpcrun-lite --trace).
+Only what lies on it can make the run shorter. "Above the mean" is how much longer code takes there than on
+an average rank: what balancing it can save at most (json: imbalance_s). Needs a trace (hpcrun-lite --trace).
 
   viewer-cli run1.db critical-path
   viewer-cli run1.db critical-path --format json
@@ -270,7 +272,7 @@ are those of samples, and one-sided operations have no partners. csv has the cal
   viewer-cli run1.db communication
   viewer-cli run1.db communication --format json
 )help",
-     {},
+     "  --without-startup       without MPI_Init and MPI_Finalize; shares are of the rest of the run\n",
      kTable,
      {}},
     {"efficiency",

@@ -59,11 +59,11 @@ Json columns_json(const std::vector<PageColumn>& columns) {
 
 Json communication_data(const views::Figures& figures) {
   const database::Contents& experiment = figures.experiment();
-  const std::vector<MpiCall> calls = mpi_calls(figures);
-  if (calls.empty()) return nullptr;
-  Json json = to_json(experiment, functions_table(experiment, calls));
+  const MpiTraffic traffic = mpi_traffic(figures);
+  if (traffic.calls.empty()) return nullptr;
+  Json json = to_json(experiment, functions_table(experiment, traffic));
   for (Json& each : json) each["ranks"] = each["ranks"].size();
-  return {{"summary", unwrapped(communication_summary(experiment, calls, true))},
+  return {{"summary", unwrapped(communication_summary(traffic, true))},
           {"note", unwrapped(communication_note(experiment))},
           {"calls", std::move(json)}};
 }

@@ -6,15 +6,16 @@
 #include "tui/pages/page_parts.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace culprit::viewer::tui {
 namespace {
 
 constexpr int kIndent = 4;
 
-void add_paths(Page& page, const Workspace& workspace, const Screen& screen, int width) {
+void add_paths(Page& page, const Workspace& workspace, const std::vector<database::CallTraffic>& calls,
+               const Screen& screen, int width) {
   const database::Contents& experiment = workspace.experiment();
-  const std::vector<database::CallTraffic>& calls = experiment.communication().calls;
   add_heading(page, "BY CALL PATH", "time", width);
   for (std::size_t i = 0; i < std::min(kMostRows, calls.size()); ++i) {
     const database::CallTraffic& call = calls[i];
@@ -34,13 +35,13 @@ void add_paths(Page& page, const Workspace& workspace, const Screen& screen, int
 Page communication_page(const Workspace& workspace, const Findings& findings, int width) {
   Page page;
   const database::Contents& experiment = workspace.experiment();
-  if (findings.mpi.empty()) {
+  if (findings.mpi.calls.empty()) {
     page.say(no_calls_phrase(experiment), width);
     return page;
   }
   const Screen screen{
       .width = static_cast<std::size_t>(width), .colour = false, .unicode = workspace.unicode()};
-  page.say(communication_summary(experiment, findings.mpi, workspace.unicode()), width, 0, Tone::dim);
+  page.say(communication_summary(findings.mpi, workspace.unicode()), width, 0, Tone::dim);
   page.blank();
   Tone tone = Tone::heading;
   for (const std::string& line : function_lines(screen, experiment, findings.mpi)) {
@@ -52,7 +53,7 @@ Page communication_page(const Workspace& workspace, const Findings& findings, in
     add_heading(page, "WHO SENDS TO WHOM", "bytes", width);
     for (const std::string& line : partners) page.add(line);
   }
-  add_paths(page, workspace, screen, width);
+  add_paths(page, workspace, findings.mpi.paths, screen, width);
   if (const std::string note = communication_note(experiment); !note.empty()) {
     page.blank();
     page.say(note, width, 0, Tone::dim);

@@ -50,7 +50,7 @@ Table finding_table(const Workspace& workspace, const Findings& findings, Findin
     case Finding::hotspots:
       return hotspots_table(experiment);
     case Finding::communication:
-      return calls_table(experiment);
+      return calls_table(experiment, findings.mpi);
     case Finding::variation:
       if (const auto& levels = experiment.trace().variations; !levels.empty())
         return segments_table(experiment, levels.front());

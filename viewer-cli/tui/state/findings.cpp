@@ -54,7 +54,7 @@ void FindingsTask::form(const views::Source& source) {
     const Efficiencies efficiencies = efficiencies_of(figures);
     findings_.efficiency = efficiencies.ranks;
     findings_.thread_efficiency = efficiencies.threads;
-    findings_.mpi = mpi_calls(figures);
+    findings_.mpi = mpi_traffic(figures, without_startup_);
     findings_.messages =
         message_pattern_phrases(figures, findings_.diagnosis, findings_.verdict.kind == VerdictKind::starved,
                                 kNamesInVerdict, unicode_);

@@ -32,7 +32,7 @@ struct Findings {
   std::vector<std::string> threads;  ///< what of these is worth a sentence, and the verdict does not say
   Efficiency efficiency;
   ThreadEfficiency thread_efficiency;
-  std::vector<MpiCall> mpi;
+  MpiTraffic mpi;
   /// A list with a row for each call path, and the same for each rank.
   using Lists = std::array<List, 2>;
   Lists waits, causes, hotspots;

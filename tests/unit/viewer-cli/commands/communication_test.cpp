@@ -1,6 +1,7 @@
 #include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
 #include "viewer-cli/run.hpp"
+#include "views/figures.hpp"
 #include "views/solver_sample.hpp"
 
 #include <string>
@@ -139,6 +140,69 @@ TEST_CASE("communication: where no call was counted, that is said, and nothing f
   CHECK(
       run(traffic.sample, {"communication"}).starts_with("No MPI calls were counted: the program made none"));
   CHECK(nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}))["calls"] == 0);
+}
+
+TEST_CASE("communication: sizes of messages that differ are a range") {
+  TrafficSample traffic;
+  database::CallTraffic& call = traffic.sample.build().communication.calls.front();
+  call.largest = 4'000'000;
+  CHECK(flowing(run(traffic.sample, {"communication"})).find(", messages of 8 B to 4.00 MB ") !=
+        std::string::npos);
+}
+
+TEST_CASE("communication: the longest call of a function is unknown where that of one path is") {
+  TrafficSample traffic;
+  const auto longest = [&](std::uint64_t of_second) {
+    std::vector<database::CallTraffic>& calls = traffic.sample.build().communication.calls;
+    calls.resize(1);
+    calls.push_back(calls.front());
+    calls.back().longest_ns = of_second;
+    return mpi_traffic(views::Figures(traffic.sample)).calls.at(0).longest_ns;
+  };
+  CHECK(longest(30 * kMs) == 30 * kMs);
+  CHECK(longest(0) == 0);
+}
+
+TEST_CASE("communication, waits: without MPI_Init and MPI_Finalize") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness"});
+  const std::uint32_t main_role = sample.add_role("main");
+  sample.add_location(0, 0, main_role);
+  const database::ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 1});
+  const auto add = [&](const char* name, std::uint64_t ns) {
+    const std::uint8_t frontier = database::kFrontier | database::kInWait;
+    const database::ContextId call =
+        sample.add(main, {ContextKind::procedure, name, "", 0, "libmpi.so", frontier});
+    sample.set(sample.add(call, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait}), 0, 0,
+               ns);
+    return call;
+  };
+  const database::ContextId init = add("MPI_Init", 600 * kMs), receive = add("MPI_Recv", 100 * kMs);
+  sample.set(sample.add(main, {ContextKind::statement, "", "a.c", 2}), 0, 0, 300 * kMs);
+  sample.finish();
+  database::Experiment& e = sample.build();
+  e.trace.traced = 1;
+  e.communication.calls = {
+      {.context = init, .threads = 1, .calls = 1, .ns = 600 * kMs, .longest_ns = 600 * kMs},
+      {.context = receive, .threads = 1, .calls = 4, .ns = 100 * kMs, .longest_ns = 60 * kMs}};
+  using database::WaitPattern;
+  e.waits = {{WaitPattern::wait_at_init, 0, init, 0, database::kNone, true, 500 * kMs, 1},
+             {WaitPattern::late_sender, 0, receive, 0, database::kNone, true, 50 * kMs, 2}};
+  const std::string text = run(sample, {"communication", "--without-startup"});
+  INFO(text);
+  CHECK(text.find(
+            "4 MPI calls took 100 ms, 25.0 % of all threads' time without MPI_Init and MPI_Finalize.") == 0);
+  CHECK(text.find("MPI_Init\n") == std::string::npos);
+  CHECK(run(sample, {"communication"}).find("5 MPI calls took 700 ms, 70.0 % of all threads' time. ") == 0);
+  const auto json =
+      nlohmann::json::parse(run(sample, {"communication", "--without-startup", "--format", "json"}));
+  CHECK(json["whole_s"] == 0.4);
+  CHECK(json["paths"].size() == 1);
+  const std::string waits = run(sample, {"waits", "--without-startup"});
+  INFO(waits);
+  CHECK(waits.find("50 ms in all outside MPI_Init and MPI_Finalize") != std::string::npos);
+  CHECK(waits.find("wait-at-init") == std::string::npos);
+  CHECK(run(sample, {"waits"}).find("wait-at-init") != std::string::npos);
 }
 
 TEST_CASE("communication: many ranks are a shaded matrix of blocks, and their largest pairs") {
