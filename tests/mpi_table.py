@@ -10,8 +10,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Written out in a file of their own (lifetime_calls.cpp).
-ELSEWHERE = r"Init|Init_thread|Session_init|Finalize|Abort|Pcontrol"
+# Written out in files of their own (lifetime_calls.cpp, given_names.cpp).
+ELSEWHERE = r"Init|Init_thread|Session_init|Finalize|Abort|Pcontrol|(Comm|Win)_set_name"
 
 # Local calls that neither communicate nor make or free what calls that communicate refer to.
 LEFT_OUT = {

@@ -27,10 +27,16 @@ constexpr std::uint64_t kWorldId = 1;
 constexpr std::uint64_t kSelfId = 2;
 constexpr std::size_t kFewMembers = 256;  ///< on the stack
 
+struct Window {
+  Context context;
+  std::uint64_t global_id;
+  int rank;
+};
+
 // As many as live at one time; what finds no room has no name in the trace. MPI libraries themselves have
 // room for some ten thousand communicators; of the others, programs make few.
 HandleTable<Communicator, 16, 1024> communicators;
-HandleTable<Context, 1, 1024> windows;
+HandleTable<Window, 1, 1024> windows;
 HandleTable<Context, 1, 1024> groups;
 HandleTable<File, 1, 1024> files;
 /// What is known by its members, by their hash: a group that is made again and again is defined once.
@@ -287,7 +293,7 @@ Context define_window(MPI_Comm comm, MPI_Win window, std::uint64_t global_id) {
   definition.rank = communicator.rank;
   definition.parent = communicator.context;
   const Context context = culprit_rt_trace_define(&definition);
-  windows.add(key_of(window), context);
+  windows.add(key_of(window), {context, definition.global_id, definition.rank});
   return context;
 }
 
@@ -307,7 +313,7 @@ Context define_unseen_window(MPI_Win window) {
   definition.member_count = members.size();
   definition.global_id = name(mixed(members.hash(), static_cast<std::uint64_t>(definition.kind)));
   const Context context = define_once(definition, members.hash());
-  windows.add(key_of(window), context);
+  windows.add(key_of(window), {context, definition.global_id, definition.rank});
   return context;
 }
 
@@ -317,15 +323,21 @@ Context window_of(MPI_Win window) {
   LastWindow& last = last_window;
   const std::uint64_t now = generation.load(std::memory_order_acquire);
   if (last.generation == now && last.handle == window) return last.context;
-  Context context = kNoContext;
-  if (!windows.find(key_of(window), context)) return define_unseen_window(window);
-  last = {.generation = now, .handle = window, .context = context};
-  return context;
+  Window known{};
+  if (!windows.find(key_of(window), known)) return define_unseen_window(window);
+  last = {.generation = now, .handle = window, .context = known.context};
+  return known.context;
+}
+
+std::uint64_t number_of_first_in(MPI_Win window) {
+  window_of(window);
+  Window known{};
+  return windows.find(key_of(window), known) && known.rank == 0 ? known.global_id : 0;
 }
 
 void forget_window(MPI_Win window) {
-  Context context;
-  windows.take(key_of(window), context);
+  Window known;
+  windows.take(key_of(window), known);
   generation.fetch_add(1, std::memory_order_acq_rel);
 }
 

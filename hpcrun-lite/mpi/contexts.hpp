@@ -58,6 +58,8 @@ void forget_communicator(MPI_Comm comm);
 /// `global_id` 0: is to be found.
 Context define_window(MPI_Comm comm, MPI_Win window, std::uint64_t global_id);
 Context window_of(MPI_Win window);
+/// Its number in all processes, where this one is its first member; else 0.
+std::uint64_t number_of_first_in(MPI_Win window);
 void forget_window(MPI_Win window);
 
 Context group_of(MPI_Group group);

@@ -158,6 +158,9 @@ __attribute__((visibility("default"))) void culprit_rt_agree(const char* id);
 /// After MPI_Start of requests that no known call made: notes once that there are partitioned messages, if
 /// that is measured at present. Not from signal handlers.
 __attribute__((visibility("default"))) void culprit_rt_note_partitioned_messages();
+/// Notes what the program called a communicator or window, known to all processes by `number`; of the first
+/// few. Not from signal handlers.
+__attribute__((visibility("default"))) void culprit_rt_note_name(std::uint64_t number, const char* name);
 /// This process's totals up to now.
 __attribute__((visibility("default"))) CulpritTotals culprit_rt_totals();
 /// Rank 0, in MPI_Finalize: prints the summary line of the whole run of `ranks` ranks.

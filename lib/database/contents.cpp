@@ -34,6 +34,7 @@ void spell(std::vector<std::string>& texts) {
 void spell(Run& run) {
   for (std::string* text : {&run.run_id, &run.mpi, &run.program, &run.directory, &run.balance}) spell(*text);
   for (std::vector<std::string>* texts : {&run.hosts, &run.events, &run.notes}) spell(*texts);
+  for (auto& [number, name] : run.names) spell(name);
 }
 
 void spell(std::vector<ModuleInfo>& modules) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -311,8 +312,9 @@ struct Run {
   std::uint32_t world_size = 0;
   std::uint64_t period_ns = 0;  ///< REALTIME's nominal period
   std::vector<std::string> hosts;
-  std::vector<std::string> events;  ///< "REALTIME@5000"
-  std::vector<std::string> notes;   ///< from the processes and from merging, each once
+  std::vector<std::string> events;             ///< "REALTIME@5000"
+  std::vector<std::string> notes;              ///< from the processes and from merging, each once
+  std::map<std::uint64_t, std::string> names;  ///< given by the program, of communicators and windows
   // Options that the analysis used, so that a viewer can show them.
   std::string balance = "noise-aware";
   double alpha = 1.1, tau = 0.01, epsilon = 0.01;

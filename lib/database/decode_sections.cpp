@@ -1,5 +1,9 @@
 #include "database/sections.hpp"
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 namespace culprit::database {
 namespace {
 
@@ -18,6 +22,15 @@ Run get_run(Decoder& from) {
   run.tau = from.get<double>();
   run.epsilon = from.get<double>();
   return run;
+}
+
+std::map<std::uint64_t, std::string> get_names(Decoder& from) {
+  std::map<std::uint64_t, std::string> names;
+  for (auto left = from.get<std::uint32_t>(); left > 0; --left) {
+    const auto number = from.get<std::uint64_t>();
+    names[number] = from.get_string();
+  }
+  return names;
 }
 
 Quality get_quality(Decoder& from) {
@@ -74,6 +87,7 @@ Meta decode_meta(ByteSpan bytes) {
   if (from.remaining() != 0) meta.quality.clock_violations_left = from.get<std::uint64_t>();
   if (from.remaining() != 0) meta.quality.tracing_ns = from.get<std::uint64_t>();
   if (from.remaining() != 0) meta.quality.clock_error_ns = from.get<std::uint64_t>();
+  if (from.remaining() != 0) meta.run.names = get_names(from);
   return meta;
 }
 

@@ -58,6 +58,11 @@ Bytes encode_meta(const Experiment& e, const std::vector<std::string>& hosts) {
   into.put(e.quality.clock_violations_left);
   into.put(e.quality.tracing_ns);
   into.put(e.quality.clock_error_ns);
+  into.put(static_cast<std::uint32_t>(e.run.names.size()));
+  for (const auto& [number, name] : e.run.names) {
+    into.put(number);
+    into.put_string(name);
+  }
   return into.take();
 }
 

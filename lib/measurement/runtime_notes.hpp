@@ -20,6 +20,11 @@ inline constexpr char kStoodStill[] = " stood still for ";
 /// Ranks started requests that only MPI_Psend_init and MPI_Precv_init can have made: the whole note.
 inline constexpr char kPartitionedMessages[] = "partitioned messages (MPI_Psend_init) are not matched";
 
+/// What the program called a communicator or window: stand before its number, which is that of its partners
+/// in the database, and before the name.
+inline constexpr char kNamed[] = "communicator or window ";
+inline constexpr char kIsCalled[] = " is called ";
+
 /// Where a trace goes on after culprit_stop and culprit_start: begins the note.
 inline constexpr char kSamplingStopped[] = "sampling was stopped for a time";
 

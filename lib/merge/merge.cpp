@@ -31,10 +31,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <new>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -225,6 +227,13 @@ void adopt(TimeLineFindings&& traced, const Survey& survey, const Options& optio
                      "from traces are left out (measure again)");
 }
 
+/// Leaves out names of what no partner sent in.
+void keep_used_names(database::Experiment& experiment) {
+  std::set<std::uint64_t> used;
+  for (const database::PartnerTraffic& row : experiment.communication.partners) used.insert(row.communicator);
+  std::erase_if(experiment.run.names, [&](const auto& name) { return !used.contains(name.first); });
+}
+
 /// Collective: what happened, on every rank. `problems`: further ones, of rank 0.
 Outcome conclude(exchange::Communicator& comm, const Survey& survey, const Options& options,
                  const database::Experiment& experiment, const std::vector<std::string>& problems,
@@ -292,6 +301,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
     if (!root) return;
     readership = add_sources(options, provenance, found, experiment, problems);
     adopt(std::move(traced.findings), found, options, experiment, problems);
+    keep_used_names(experiment);
     vain_rules = rules.vain(experiment.strings);
   });
   bool private_for_inputs = false;

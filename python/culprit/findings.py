@@ -189,10 +189,11 @@ def partners(database: "Database") -> Table:
     """What ranks sent to each other, by communicator; a row stands for `ranks` consecutive ranks on either side."""
     of, rows = Resolver(database, PARTNER_TRAFFIC), []
     for communicator, members, sender, receiver, ranks, messages, moved in of.rows("<QIiiIQQ"):
-        if sender < 0 or receiver < 0 or ranks == 0 or (rows and ranks != rows[0][4]):
+        if sender < 0 or receiver < 0 or ranks == 0 or (rows and ranks != rows[0][5]):
             of.fail()
-        rows.append((communicator, members, sender, receiver, ranks, messages, moved))
-    return Table(("communicator", "members", "from", "to", "ranks", "messages", "bytes"), rows, {"bytes": "bytes"})
+        name = database.meta.names.get(communicator)
+        rows.append((communicator, name, members, sender, receiver, ranks, messages, moved))
+    return Table(("communicator", "name", "members", "from", "to", "ranks", "messages", "bytes"), rows, {"bytes": "bytes"})
 
 
 def varying_gaps(database: "Database") -> Table:

@@ -69,6 +69,8 @@ class Meta:
         self.hosts = cursor.strings()
         for name in LATER_QUALITY:
             self.quality[name] = cursor.u64() if cursor.remaining else 0
+        number_of_names = cursor.count(12) if cursor.remaining else 0
+        self.names = {cursor.u64(): cursor.string() for _ in range(number_of_names)}  # of communicators and windows
 
 
 class Locations:

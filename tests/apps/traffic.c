@@ -18,6 +18,7 @@ static void around_the_ring(int rank, int ranks, char* out, char* in) {
 static void in_pairs(int rank, char* out, char* in) {
   MPI_Comm pair;
   MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &pair);
+  MPI_Comm_set_name(pair, "pair\nof ranks");
   int own;
   MPI_Comm_rank(pair, &own);
   MPI_Sendrecv(out, kPairBytes, MPI_CHAR, 1 - own, 1, in, kPairBytes, MPI_CHAR, 1 - own, 1, pair,
@@ -29,6 +30,7 @@ static void in_pairs(int rank, char* out, char* in) {
 static void one_sided(int rank, char* out, char* in, char* exposed) {
   MPI_Win window;
   MPI_Win_create(exposed, kPut, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_name(window, "exposed");
   MPI_Win_fence(0, window);
   if (rank == 0) MPI_Put(out, kPut, MPI_CHAR, 1, 0, kPut, MPI_CHAR, window);
   MPI_Win_fence(0, window);

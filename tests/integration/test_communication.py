@@ -40,7 +40,9 @@ class Communication(harness.Workspace):
         self.check_metrics(database)
         text = harness.run([harness.VIEWER, database, "communication"]).stdout
         self.assertIn(f"MPI_COMM_WORLD: 120 kB in {RANKS * MESSAGES} messages", text)
-        self.assertIn("a communicator or window of 2 processes: 128 B in 2 messages", text)
+        self.assertIn("communicator or window pair of ranks (2 processes): 128 B in 2 messages", text)
+        self.assertIn("communicator or window exposed (4 processes): 4.61 kB in 2 messages", text)
+        self.assertEqual({row["name"] for row in reported["partners"]}, {None, "pair of ranks", "exposed"})
 
     def check_functions(self, reported):
         """Sums by function."""
@@ -60,6 +62,7 @@ class Communication(harness.Workspace):
         database = self.merge(self.measure(mpi, RANKS, harness.PROGRAMS / f"traffic.{mpi}"))
         reported = harness.viewer_json(database, "communication")
         self.assertFalse(reported["exact"])
+        self.assertEqual({(row["members"], row["name"]) for row in reported["partners"]}, {(RANKS, None), (2, "pair of ranks")})
         self.check_counted_partners(reported["partners"])
         self.check_functions(reported)
         calls = self.calls(reported)

@@ -348,7 +348,7 @@ Json communication_json(const views::Figures& figures, bool without_startup) {
                         experiment.quality.cut_short == 0},
           {"whole_s", traffic.whole_s},
           {"mpi", to_json(experiment, functions_table(experiment, traffic))},
-          {"partners", to_json(experiment, partners_table(experiment.communication().partners))},
+          {"partners", to_json(experiment, partners_table(experiment, experiment.communication().partners))},
           {"paths", to_json(experiment, calls_table(experiment, traffic))}};
 }
 

@@ -17,7 +17,8 @@ Table calls_table(const database::Contents& experiment, const MpiTraffic& traffi
 /// A row per MPI function.
 Table functions_table(const database::Contents& experiment, const MpiTraffic& traffic);
 /// A row per pair of ranks, and communicator.
-Table partners_table(const std::vector<database::PartnerTraffic>& partners);
+Table partners_table(const database::Contents& experiment,
+                     const std::vector<database::PartnerTraffic>& partners);
 /// All of them, and the time that shares are of. `figures` must be over all threads, here and below.
 Json communication_json(const views::Figures& figures, bool without_startup = false);
 void write_communication(std::ostream& out, const Screen& screen, const views::Figures& figures,

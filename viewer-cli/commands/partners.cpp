@@ -1,6 +1,7 @@
 // Shows which rank sends how much to which, by communicator: up to 16 ranks as a matrix of bytes; more ranks
 // as a shaded matrix of up to 16 blocks of consecutive ranks, and the pairs that send most.
 #include "commands/communication.hpp"
+#include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -26,15 +27,20 @@ namespace {
 constexpr std::uint64_t kWorld = 1;  // the number of MPI_COMM_WORLD
 /// A matrix of more ranks does not fit beside their numbers on most screens.
 constexpr std::size_t kMatrixRanks = 16;
-constexpr std::size_t kCommunicatorsShown = 4;
+constexpr std::size_t kCommunicatorsShown = 4;    // with a matrix
+constexpr std::size_t kCommunicatorsListed = 12;  // of further ones the sums
 constexpr std::size_t kPairsShown = 10;
 constexpr std::size_t kPartnersIndent = 2;  // of a table of partners
 
-std::string communicator_name(const PartnerTraffic& row) {
+/// `communicator row (2 processes)`; the name is the program's.
+std::string communicator_name(const database::Contents& experiment, const PartnerTraffic& row) {
   if (row.communicator == 0) return "smaller communicators";
   if (row.communicator == kWorld) return "MPI_COMM_WORLD";
-  return "a communicator or window of " + std::to_string(row.members) +
-         (row.members == 1 ? " process" : " processes");
+  const std::string members =
+      grouped(static_cast<double>(row.members)) + (row.members == 1 ? " process" : " processes");
+  const auto name = experiment.run.names.find(row.communicator);
+  if (name == experiment.run.names.end()) return "a communicator or window of " + members;
+  return "communicator or window " + name->second + " (" + members + ')';
 }
 
 /// `3`, or, where a row stands for several ranks, `0-63`.
@@ -156,13 +162,15 @@ class PartnerRows {
     }
   }
 
-  void write(const std::string& name) {
-    const std::uint32_t ranks = rows_.front().ranks;
-    out_ << wrap(screen_.bold(name) + ": " + keep(bytes(static_cast<double>(bytes_))) + " in " +
-                     keep(counted(messages_, "message")) + partners_phrase(),
-                 screen_.width, 2)
-         << '\n';
-    if (sides_.size() <= kMatrixRanks && ranks == 1) {
+  /// In one line.
+  void write_sums(const std::string& name) const {
+    const std::vector<std::int32_t> sides(sides_.begin(), sides_.end());
+    say(name, rows_.front().ranks == 1 ? "; " + ranks_phrase(sides) : partners_phrase());
+  }
+
+  void write(const std::string& name) const {
+    say(name, partners_phrase());
+    if (sides_.size() <= kMatrixRanks && rows_.front().ranks == 1) {
       const std::vector<std::string> lines = to_lines(screen_, experiment_, matrix(), sides_.size());
       if (kPartnersIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
     }
@@ -171,6 +179,13 @@ class PartnerRows {
   }
 
  private:
+  void say(const std::string& name, const std::string& who) const {
+    out_ << wrap(screen_.bold(name) + ": " + keep(bytes(static_cast<double>(bytes_))) + " in " +
+                     keep(counted(messages_, "message")) + who,
+                 screen_.width, 2)
+         << '\n';
+  }
+
   [[nodiscard]] std::string partners_phrase() const {
     if (rows_.front().ranks != 1) return ", " + counted(rows_.front().ranks, "rank") + " together";
     if (std::string own = own_phrase(); !own.empty()) return own;
@@ -220,7 +235,7 @@ class PartnerRows {
   void pairs() const {
     std::vector<PartnerTraffic> largest = rows_;
     std::ranges::stable_sort(largest, std::ranges::greater(), &PartnerTraffic::bytes);
-    write_lines(to_lines(screen_, experiment_, partners_table(largest), kPairsShown));
+    write_lines(to_lines(screen_, experiment_, partners_table(experiment_, largest), kPairsShown));
     if (kPairsShown < largest.size())
       out_ << "and " << grouped(static_cast<double>(largest.size() - kPairsShown))
            << " more pairs (--format json)\n";
@@ -242,11 +257,17 @@ class PartnerRows {
 void write_partners(std::ostream& out, const Screen& screen, const database::Contents& experiment) {
   const std::vector<PartnerTraffic>& partners = experiment.communication().partners;
   std::size_t shown = 0;
-  for (auto first = partners.begin(); first != partners.end() && shown < kCommunicatorsShown; ++shown) {
+  for (auto first = partners.begin(); first != partners.end() && shown < kCommunicatorsListed; ++shown) {
     const auto last = std::find_if(first, partners.end(), [&](const PartnerTraffic& row) {
       return row.communicator != first->communicator;
     });
-    PartnerRows(out, screen, experiment, {first, last}).write(communicator_name(*first));
+    const PartnerRows rows(out, screen, experiment, {first, last});
+    const std::string name = communicator_name(experiment, *first);
+    if (shown < kCommunicatorsShown) {
+      rows.write(name);
+    } else {
+      rows.write_sums(name);
+    }
     first = last;
   }
   std::set<std::uint64_t> all;
@@ -263,9 +284,10 @@ std::vector<std::string> partner_lines(const Screen& screen, const database::Con
   return lines_of(text.str());
 }
 
-Table partners_table(const std::vector<PartnerTraffic>& partners) {
+Table partners_table(const database::Contents& experiment, const std::vector<PartnerTraffic>& partners) {
   using As = Table::As;
   Table table{{{"communicator"},
+               {"name"},
                {"members"},
                {"from"},
                {"to"},
@@ -282,12 +304,14 @@ Table partners_table(const std::vector<PartnerTraffic>& partners) {
                {.column = "messages", .heading = "messages", .as = As::number},
                {.column = "size", .heading = "size", .as = As::bytes}}};
   for (const PartnerTraffic& row : partners) {
-    table.rows.push_back({row.communicator, std::uint64_t{row.members}, std::int64_t{row.from},
-                          std::int64_t{row.to}, std::uint64_t{row.ranks}, row.messages, row.bytes,
-                          ranks_name(row.from, row.ranks), ranks_name(row.to, row.ranks),
-                          row.messages == 0 ? Table::Cell()
-                                            : Table::Cell(static_cast<double>(row.bytes) /
-                                                          static_cast<double>(row.messages))});
+    const auto name = experiment.run.names.find(row.communicator);
+    table.rows.push_back(
+        {row.communicator, name == experiment.run.names.end() ? Table::Cell() : Table::Cell(name->second),
+         std::uint64_t{row.members}, std::int64_t{row.from}, std::int64_t{row.to}, std::uint64_t{row.ranks},
+         row.messages, row.bytes, ranks_name(row.from, row.ranks), ranks_name(row.to, row.ranks),
+         row.messages == 0
+             ? Table::Cell()
+             : Table::Cell(static_cast<double>(row.bytes) / static_cast<double>(row.messages))});
   }
   return table;
 }

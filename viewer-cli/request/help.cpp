@@ -40,7 +40,7 @@ commands
   view flat               costs by load module, file, procedure, loop, line
   hot-path                the path that keeps most of a metric
   threads NODE            the values of one node for every rank and thread, plotted
-  blame                   balanced code below which ranks wait, most idleness first
+  blame                   balanced code below which ranks wait, most waiting first
   suspects                code whose uneven work explains the waiting, with its ranks
   waits                   who waited where, for whom, by pattern; without a trace one-sided and threads only
   causes                  what code on which rank made others wait, directly and through others (trace)

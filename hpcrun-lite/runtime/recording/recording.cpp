@@ -380,6 +380,24 @@ void note_partitioned_messages() {
   change_mask(SIG_SETMASK, before);
 }
 
+void note_name(std::uint64_t number, const char* name) {
+  constexpr std::uint32_t kMostNames = 16;
+  static std::atomic<std::uint32_t> noted{0};
+  if (!file.open() || noted.load(std::memory_order_relaxed) >= kMostNames) return;
+  noted.fetch_add(1, std::memory_order_relaxed);
+  Text<160> note;
+  note.add(measurement::kNamed).number(number).add(measurement::kIsCalled);
+  for (; *name != '\0'; ++name) {
+    const char c = static_cast<unsigned char>(*name) < ' ' ? ' ' : *name;  // notes are lines
+    note.add(&c, 1);
+  }
+  const KernelMask before = change_mask(SIG_BLOCK, process.mask);
+  lock_file();
+  file.note(note.c_str());
+  unlock_file();
+  change_mask(SIG_SETMASK, before);
+}
+
 void change_run_id(const char* id) {
   const KernelMask before = change_mask(SIG_BLOCK, process.mask);
   lock_file();

@@ -69,6 +69,9 @@ void note_standstill(std::uint64_t ns);
 /// Once: that waits for partitioned messages are not matched.
 void note_partitioned_messages();
 
+/// What the program called a communicator or window; of the first few, that other notes have space.
+void note_name(std::uint64_t number, const char* name);
+
 /// Removes this process's file: its rank is not wanted.
 void discard_file();
 

@@ -87,6 +87,10 @@ void culprit_rt_note_partitioned_messages() {
   if (process.active && !sampling_stopped()) note_partitioned_messages();
 }
 
+void culprit_rt_note_name(std::uint64_t number, const char* name) {
+  if (process.active && name != nullptr) note_name(number, name);
+}
+
 CulpritTotals culprit_rt_totals() {
   return process.active ? count_totals() : CulpritTotals{};
 }

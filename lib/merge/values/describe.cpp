@@ -7,12 +7,18 @@
 
 #include "database/unread_module.hpp"
 #include "measurement/limits.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "merge/values/shape.hpp"
 #include "merge/values/trace_values.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <unordered_map>
 
 namespace culprit::merge {
@@ -146,6 +152,30 @@ bool has_threads(const ProcessTable& processes) {
   return false;
 }
 
+namespace {
+
+/// Adds a name that a process noted; of two names of what counts as one communicator, both. False: the note
+/// is of something else.
+bool add_name(std::map<std::uint64_t, std::string>& names, std::string_view note) {
+  const std::string_view before = measurement::kNamed, between = measurement::kIsCalled;
+  if (!note.starts_with(before)) return false;
+  note.remove_prefix(before.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(note.data(), note.data() + note.size(), number);
+  note.remove_prefix(static_cast<std::size_t>(end - note.data()));
+  if (error != std::errc() || !note.starts_with(between)) return false;
+  const std::string name(note.substr(between.size()));
+  std::string& known = names[number];
+  if (known.empty()) {
+    known = name;
+  } else if ((" or " + known + " or ").find(" or " + name + " or ") == std::string::npos) {
+    known += " or " + name;
+  }
+  return true;
+}
+
+}  // namespace
+
 database::Run describe_run(const ProcessTable& processes, const blame::Options& options) {
   const ProcessTable::Iterator begin = processes.begin();
   const ProcessSummary& first = *begin;
@@ -177,7 +207,8 @@ database::Run describe_run(const ProcessTable& processes, const blame::Options& 
     if (run.run_id.empty()) run.run_id = launch.run_id;
     run.world_size = std::max(run.world_size, launch.world_size);
     hosts.insert(launch.host);
-    notes.insert(launch.notes.begin(), launch.notes.end());
+    for (const std::string& note : launch.notes)
+      if (!add_name(run.names, note)) notes.insert(note);
     for (const EventInfo& event : launch.events) events.insert(event_text(event));
     if (launch.has_realtime && !launch.events.empty())
       run.period_ns = std::max(run.period_ns, launch.events.front().period);

@@ -8,8 +8,8 @@ namespace {
 
 auto fields(const Run& r) {
   return std::tie(r.run_id, r.mpi, r.program, r.directory, r.command, r.start_realtime_ns, r.duration_ns,
-                  r.ranks, r.world_size, r.period_ns, r.hosts, r.events, r.notes, r.balance, r.alpha, r.tau,
-                  r.epsilon);
+                  r.ranks, r.world_size, r.period_ns, r.hosts, r.events, r.notes, r.names, r.balance, r.alpha,
+                  r.tau, r.epsilon);
 }
 auto fields(const Quality& q) {
   return std::tie(q.samples, q.partial, q.partial_ns, q.unresolved, q.dropped, q.full, q.handler_ns,

@@ -151,7 +151,8 @@ void fill_run(Experiment& e) {
            .period_ns = kExamplePeriod,
            .hosts = {"node1", "node2"},
            .events = {"REALTIME@5000"},
-           .notes = {"/opt/vendor/libblob.so has no unwind information"}};
+           .notes = {"/opt/vendor/libblob.so has no unwind information"},
+           .names = {{77, "row"}}};
   e.roles = {{"main", 8}, {"OpenMP worker", 4}};
   std::uint64_t samples = 0, partial = 0;
   for (const Summary& summary : e.context_summaries) {

@@ -66,6 +66,7 @@ TEST_CASE("a reader hands out no text that is not printable, but for the words o
   e.strings.back() += odd;
   e.run.program = e.run.directory = e.run.mpi = odd;
   e.run.command = e.run.notes = e.run.events = {odd};
+  e.run.names = {{77, odd}};
   e.modules[0].path = odd;
   e.modules[0].notes = {odd};
   for (Role& role : e.roles) role.name += odd;
@@ -81,7 +82,7 @@ TEST_CASE("a reader hands out no text that is not printable, but for the words o
   CHECK(read.run.command == std::vector{odd});
   for (const std::string& text :
        {read.run.program, read.run.directory, read.run.mpi, read.run.notes[0], read.run.events[0],
-        read.modules[0].path, read.modules[0].notes[0], read.metrics[0].description})
+        read.run.names.at(77), read.modules[0].path, read.modules[0].notes[0], read.metrics[0].description})
     CHECK(text == spelled);
   for (const Role& role : read.roles) CHECK(role.name.ends_with(spelled));
   for (const std::string& host : read.run.hosts) CHECK(host.ends_with(spelled));

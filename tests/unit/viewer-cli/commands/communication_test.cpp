@@ -142,6 +142,32 @@ TEST_CASE("communication: where no call was counted, that is said, and nothing f
   CHECK(nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}))["calls"] == 0);
 }
 
+TEST_CASE("communication: communicators have the names that the program gave them") {
+  TrafficSample traffic;
+  traffic.sample.build().run.names = {{77, "row"}};
+  CHECK(
+      run(traffic.sample, {"communication"})
+          .find("\ncommunicator or window row (2 processes): 5 B in 1 message; 1 rank sends to 1 other\n") !=
+      std::string::npos);
+  const auto json = nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}));
+  CHECK(json["partners"][0]["name"].is_null());
+  CHECK(json["partners"][2]["name"] == "row");
+}
+
+TEST_CASE("communication: of communicators beyond the first few the sums are listed") {
+  TrafficSample traffic;
+  std::vector<database::PartnerTraffic>& partners = traffic.sample.build().communication.partners;
+  partners.clear();
+  for (std::uint64_t communicator = 2; communicator < 16; ++communicator)
+    partners.push_back(
+        {.communicator = communicator, .members = 2, .from = 1, .to = 3, .messages = 1, .bytes = 5});
+  const std::string text = run(traffic.sample, {"communication"});
+  INFO(text);
+  CHECK(text.find("a communicator or window of 2 processes: 5 B in 1 message; ranks 1, 3\n"
+                  "a communicator") != std::string::npos);
+  CHECK(text.find("and 2 communicators more (--format json)\n") != std::string::npos);
+}
+
 TEST_CASE("communication: sizes of messages that differ are a range") {
   TrafficSample traffic;
   database::CallTraffic& call = traffic.sample.build().communication.calls.front();
