@@ -40,7 +40,7 @@ namespace {
 namespace fs = std::filesystem;
 using database::ContextId;
 using ChangeKind = merge::WhatIfChange::Kind;
-using Wait = merge::WhatIfAnswer::Wait;
+using ChangedWait = merge::WhatIfAnswer::Wait;
 
 /// Contexts of MPI, whose calls keep their own cost.
 bool is_communication(const database::Contents& experiment, ContextId context) {
@@ -242,14 +242,14 @@ class Writer {
     paragraph(text + '.');
   }
 
-  static std::uint64_t by(const Wait& wait) {
+  static std::uint64_t by(const ChangedWait& wait) {
     return std::max(wait.before_ns, wait.after_ns) - std::min(wait.before_ns, wait.after_ns);
   }
 
   /// Those that get shorter, or longer.
   void waits(bool shorter, const char* title) {
-    std::vector<Wait> changed;
-    for (const Wait& wait : answer_.waits) {
+    std::vector<ChangedWait> changed;
+    for (const ChangedWait& wait : answer_.waits) {
       if (wait.before_ns != wait.after_ns && (wait.after_ns < wait.before_ns) == shorter)
         changed.push_back(wait);
     }
@@ -258,7 +258,7 @@ class Writer {
     if (shown == 0) return;
     List list{.introduction = screen_.bold(title), .left_out = changed.size() - shown};
     if (list.left_out > 0) list.largest_left_ns = by(changed[shown]);
-    for (const Wait& wait : std::span(changed).first(shown)) {
+    for (const ChangedWait& wait : std::span(changed).first(shown)) {
       list.rows.push_back({.ns = by(wait),
                            .name = std::string(metrics::name_of(wait.pattern)),
                            .text = time(static_cast<double>(wait.before_ns)) + ", then " +
@@ -278,7 +278,7 @@ class Writer {
 
 Table changes_table(const merge::WhatIfAnswer& answer) {
   Table table{{{"pattern"}, {"path"}, {"before_s"}, {"after_s"}}, {}};
-  for (const Wait& wait : answer.waits) {
+  for (const ChangedWait& wait : answer.waits) {
     table.rows.push_back({std::string(metrics::name_of(wait.pattern)), Table::Path{wait.context},
                           seconds_of(wait.before_ns), seconds_of(wait.after_ns)});
   }
