@@ -4,44 +4,20 @@
 #include "views/folding.hpp"
 
 #include "views/frame.hpp"
+#include "views/joining.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace culprit::views {
 namespace {
 
 using database::ContextKind;
 using database::kNone;
-
-constexpr NodeId kLargestFolded =
-    200'000;  // nodes below a procedure: to look at them takes some milliseconds
-
-bool lies_in_procedure(ContextKind kind) {
-  return kind == ContextKind::loop || kind == ContextKind::call || kind == ContextKind::statement;
-}
-
-/// Of `void std::sort<int*>(int*, int*)` what begins with `std`: only templates are demangled with the type
-/// that they return.
-std::string_view without_return_type(std::string_view name) {
-  std::size_t begin = 0, depth = 0;
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    const char letter = name[at];
-    const bool opens = letter == '<' || letter == '(' || letter == '{';
-    if (depth == 0 && (name.substr(at).starts_with("operator") || (letter == '(' && at > begin))) break;
-    if (letter == ' ' && depth == 0) begin = at + 1;
-    if (opens) ++depth;
-    if ((letter == '>' || letter == ')' || letter == '}') && depth > 0) --depth;
-  }
-  return name.substr(begin);
-}
-
-bool is_same(const Frame& one, const Frame& other) {
-  return !one.name.empty() && one.name == other.name && one.module == other.module;
-}
 
 /// What makes rows below the parts of one row the same.
 using RowIdentity = std::tuple<ContextKind, bool, std::string_view, std::string_view, std::uint32_t,
@@ -57,7 +33,10 @@ RowIdentity identity_of(const View& view, const VisibleNode& row) {
 class Folding {
  public:
   Folding(View& view, const PassedOver& passed_over)
-      : view_(view), passed_over_(passed_over), callers_(view.name() == "callers") {}
+      : view_(view),
+        passed_over_(passed_over),
+        callers_(view.name() == "callers"),
+        joining_(view, passed_over) {}
 
   /// Rows of call sites of their own are for those who want to see each frame.
   [[nodiscard]] bool applies() const {
@@ -73,11 +52,19 @@ class Folding {
     const ContextKind kind = view_.kind(node);
     if (!is_procedure(kind) && !lies_in_procedure(kind)) return false;
     if (is_nested_loop(node)) return true;
-    NodeId around = view_.parent(node);
-    while (around != kNone && lies_in_procedure(view_.kind(around))) around = view_.parent(around);
-    if (around == kNone || !is_procedure(view_.kind(around)) || is_start_up(around)) return false;
-    if (is_procedure(kind)) return joins(around, node).has_value();
-    return is_folded_library(around);
+    const NodeId around = joining_.procedure_around(node);
+    if (around == kNone || joining_.is_start_up(around)) return false;
+    if (is_procedure(kind)) return joining_.joins(around, node) || joining_.comes_back_to(node);
+    return joining_.hides_loops(around);
+  }
+
+  /// Rows that the interpreter calls stand where Python does.
+  void set_lines(std::vector<VisibleNode>& rows) const {
+    if (callers_ || !passed_over_.library) return;
+    for (VisibleNode& row : rows) {
+      if (row.call && !view_.frame(*row.call).file.empty()) continue;
+      if (const auto line = joining_.line_of_python(row.node)) row.call = line;
+    }
   }
 
   /// Rows that are the same become one, at the place of the first.
@@ -108,8 +95,8 @@ class Folding {
   /// Takes in what the procedure, or the loop, of a row absorbs.
   void absorb(VisibleNode& row) const {
     const bool loop = passed_over_.recursion && view_.kind(row.node) == ContextKind::loop;
-    if ((!loop && !is_procedure(view_.kind(row.node))) || is_start_up(row.node)) return;
-    if (passed_over_.wait_internals && is_wait(row.node)) return;  // nothing of it is shown
+    if ((!loop && !is_procedure(view_.kind(row.node))) || joining_.is_start_up(row.node)) return;
+    if (passed_over_.wait_internals && joining_.is_wait(row.node)) return;  // nothing of it is shown
     Fold fold;
     if (row.fold) {
       fold = *row.fold;
@@ -119,12 +106,8 @@ class Folding {
     const std::size_t before = fold.parts.size();
     const std::vector<NodeId> begins = fold.parts;
     for (const NodeId begin : begins) {
-      if (!loop) {
-        take_in(begin, fold);
-      } else {
-        if (is_nameless_loop(begin)) take_in_loops(begin, fold);
-        leave_out_calls(begin, fold);
-      }
+      if (loop && is_nameless_loop(begin)) take_in_loops(begin, fold);
+      take_in(begin, fold);
     }
     if (fold.parts.size() == before && fold.re_entered.empty()) return;
     std::sort(fold.parts.begin(), fold.parts.end());
@@ -133,21 +116,16 @@ class Folding {
   }
 
  private:
-  enum class Why : std::uint8_t { recursion, library };
-
   /// A node whose children are to be looked at.
   struct Step {
     NodeId at = 0;
     NodeId scope = 0;           ///< the procedure that it stands in
+    bool part = false;          ///< whether that is shown by the row
     bool in_procedure = false;  ///< exclusive figures of a part that is not inlined hold those of this place
     std::uint32_t level = 0;    ///< of recursion
+    std::uint32_t between = 0;  ///< procedures since the last part
   };
 
-  [[nodiscard]] bool is_start_up(NodeId node) const {
-    return passed_over_.start_up && (view_.flags(node) & database::kStartUp) != 0;
-  }
-
-  [[nodiscard]] bool is_wait(NodeId node) const { return (view_.flags(node) & database::kFrontier) != 0; }
   [[nodiscard]] bool is_nameless_loop(NodeId node) const {
     return view_.kind(node) == ContextKind::loop && view_.frame(node).file.empty();
   }
@@ -166,19 +144,6 @@ class Folding {
     return passed_over_.recursion && is_nameless_loop(node) && is_nameless_loop(above) &&
            only_loop_in(above) == node;
   }
-  /// Calls of the procedure around a loop by itself belong to the procedure's row.
-  void leave_out_calls(NodeId loop, Fold& fold) const {
-    std::vector<NodeId> open = {loop};
-    while (!open.empty()) {
-      const NodeId at = open.back();
-      open.pop_back();
-      for (const NodeId child : view_.children(at)) {
-        const ContextKind kind = view_.kind(child);
-        if (kind == ContextKind::loop || kind == ContextKind::call) open.push_back(child);
-        if (is_procedure(kind) && is_absorbed(child)) fold.re_entered.push_back(child);
-      }
-    }
-  }
   void take_in_loops(NodeId begin, Fold& fold) const {
     std::uint32_t loops = 1;
     for (auto inner = only_loop_in(begin); inner; inner = only_loop_in(*inner)) {
@@ -188,73 +153,71 @@ class Folding {
     }
   }
 
-  [[nodiscard]] bool is_small(NodeId scope) const {
-    return view_.subtree_end(scope) - scope <= kLargestFolded;
-  }
-  [[nodiscard]] bool is_folded_library(NodeId scope) const {
-    return passed_over_.library && !callers_ && is_small(scope) && is_library(view_.frame(scope));
-  }
-
-  /// Why a procedure that is called from `scope` has no row of its own. Waits always have one.
-  [[nodiscard]] std::optional<Why> joins(NodeId scope, NodeId node) const {
-    if (!is_small(scope) || is_wait(node) || is_start_up(node) || is_start_up(scope)) return std::nullopt;
-    const Frame frame = view_.frame(node);
-    if (is_folded_library(scope) && is_library(frame)) return Why::library;
-    if (passed_over_.recursion && is_same(view_.frame(scope), frame)) return Why::recursion;
-    return std::nullopt;
-  }
-
+  /// Finds the parts of a row below one, and the calls there that belong to rows above it.
   void take_in(NodeId begin, Fold& fold) const {
-    std::vector<Step> open = {{begin, begin, view_.kind(begin) == ContextKind::procedure, 0}};
+    const bool procedure = is_procedure(view_.kind(begin));
+    const NodeId scope = procedure ? begin : joining_.procedure_around(begin);
+    std::vector<Step> open = {{begin, scope, procedure, view_.kind(begin) == ContextKind::procedure, 0, 0}};
     while (!open.empty()) {
       const Step step = open.back();
       open.pop_back();
-      const bool in_library = is_folded_library(step.scope);
+      const bool hides_loops = step.part && joining_.hides_loops(step.scope);
       for (const NodeId child : view_.children(step.at)) {
         const ContextKind kind = view_.kind(child);
-        Step next{child, step.scope, step.in_procedure, step.level};
+        Step next = step;
+        next.at = child;
         if (is_procedure(kind)) {
-          const std::optional<Why> why = joins(step.scope, child);
-          if (!why) continue;
-          next.scope = child;
-          next.level += *why == Why::recursion ? 1 : 0;
-          next.in_procedure = step.in_procedure || kind == ContextKind::procedure;
-          fold.library = fold.library || *why == Why::library;
-          fold.recursion = std::max(fold.recursion, next.level);
-          fold.parts.push_back(child);
-          // A caller's figures are part of those of the row below which it stands.
-          if (!callers_ && (kind == ContextKind::procedure || !step.in_procedure)) fold.own.push_back(child);
-        } else if (kind == ContextKind::loop && in_library) {
+          if (enter(begin, child, next, fold)) open.push_back(next);
+          continue;
+        }
+        if (kind != ContextKind::loop && kind != ContextKind::call) continue;
+        if (kind == ContextKind::loop && hides_loops) {
           fold.library = true;
           fold.parts.push_back(child);
           if (!step.in_procedure) fold.own.push_back(child);
-        } else if (kind != ContextKind::loop && kind != ContextKind::call) {
-          continue;
         }
         open.push_back(next);
       }
     }
   }
 
+  /// Whether the row of `begin` can have parts below a procedure, which becomes one if it belongs to the
+  /// row. `step`: that of its caller, which becomes its own.
+  bool enter(NodeId begin, NodeId procedure, Step& step, Fold& fold) const {
+    const NodeId caller = std::exchange(step.scope, procedure);
+    const bool outside = caller < begin;  // of a loop, the procedure around it
+    std::optional<Joining::Why> why;
+    if (caller != kNone && (step.part || outside)) why = joining_.joins(caller, procedure);
+    const std::optional<NodeId> back = why ? std::nullopt : joining_.comes_back_to(procedure);
+    if ((why && outside) || (back && *back < begin)) {
+      fold.re_entered.push_back(procedure);
+      return false;
+    }
+    const bool inlined = view_.kind(procedure) == ContextKind::inlined;
+    if (!why && back != begin) {
+      step.part = false;
+      step.in_procedure = step.in_procedure && inlined;
+      return !callers_ && !joining_.is_wait(procedure) && ++step.between <= Joining::kLongestCycle;
+    }
+    fold.library = fold.library || why == Joining::Why::library;
+    step.level += why == Joining::Why::library ? 0 : 1;
+    fold.recursion = std::max(fold.recursion, step.level);
+    fold.parts.push_back(procedure);
+    // A caller's figures are part of those of the row below which it stands.
+    if (!callers_ && !(inlined && step.in_procedure)) fold.own.push_back(procedure);
+    step.in_procedure = step.in_procedure || !inlined;
+    step.part = true;
+    step.between = 0;
+    return true;
+  }
+
   View& view_;
   const PassedOver& passed_over_;
   bool callers_;
+  Joining joining_;
 };
 
 }  // namespace
-
-bool is_interpreter(std::string_view file) {
-  return file == "python3" || file.starts_with("python3.") || file.starts_with("libpython3");
-}
-
-bool is_library(const Frame& frame) {
-  const std::string_view name = without_return_type(frame.name);
-  if (name.starts_with("std::") || name.starts_with("__gnu_cxx::")) return true;
-  if (frame.kind == ContextKind::inlined) return false;  // its file is the caller's
-  if (frame.file.find("/include/c++/") != std::string_view::npos) return true;
-  const std::string_view module = base_name(frame.module);
-  return module.starts_with("libstdc++.so") || module.starts_with("libc++.so") || is_interpreter(module);
-}
 
 std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOver& passed_over,
                                     PassedOverCount& count) {
@@ -270,7 +233,10 @@ std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOv
   }
   if (!folding.applies()) return rows;
   std::erase_if(rows, [&](const VisibleNode& each) { return folding.is_absorbed(each.node); });
-  if (parts.size() > 1) folding.merge(rows);
+  if (parts.size() > 1) {
+    folding.set_lines(rows);
+    folding.merge(rows);
+  }
   if (folding.when_opened()) return rows;
   for (VisibleNode& each : rows) folding.absorb(each);
   return rows;

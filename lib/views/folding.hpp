@@ -8,24 +8,20 @@
 
 // Rows that stand for several nodes of the calling context tree, or of callers, so that the user's own code
 // fits a screen:
-// - a procedure that calls itself, directly or from its loops: what its calls do is added up level by level;
-// - the insides of the C++ standard library, and of Python's interpreter: the frame that was called stands
-// for
-//   all that it calls, up to code that is not theirs;
+// - a procedure that calls itself, directly, from its loops, or by a cycle of several procedures: what its
+//   calls do is added up level by level;
+// - the insides of the C++ standard library: the frame that was called stands for all that it calls, up to
+//   code that is not the library's;
+// - those of Python's interpreter: the Python function that they work for stands for them, and for the code
+//   without names by which extension modules call MPI or another library;
 // - loops without a known place, directly inside each other, as stripped programs have them by the dozen;
 // - rows below the same one that no sample met.
-// To find the nodes of a row is to look at each of them and at its children. Procedures with very much below
-// them are therefore not folded.
+// joining.hpp decides which procedures share a row. To find the nodes of a row is to look at each of them,
+// at its children, and at the procedures a few calls below it. Procedures with very much below them are
+// therefore not folded.
 // By callers, a procedure whose caller is itself, and so on, is one row; that is found out when the row is
 // opened, since a view of callers makes each level anew.
 namespace culprit::views {
-
-/// Whether a load module of this file name is CPython's interpreter: `python3`, `python3.11`,
-/// `libpython3.11.so.1.0`.
-bool is_interpreter(std::string_view file);
-
-/// Whether a frame is the C++ standard library's or CPython's: by its file, its load module, or its name.
-bool is_library(const Frame& frame);
 
 /// The rows below one, or in the place of `nodes`, folded as `passed_over` asks. Counts what it passes over.
 /// Of a row of callers this says what it stands for, too.

@@ -68,6 +68,12 @@ class PythonFunctions(harness.Workspace):
         # How the interpreter got to the program is passed over, as the C library's start is.
         shown = harness.run([harness.VIEWER, self.database, "view", "calling-context"]).stdout
         self.assertNotIn("Py_RunMain", shown)
+        # What it does for a function is that function's own time.
+        self.assertNotRegex(shown, r"PyNumber_|PyObject_|[├└│] python3[.0-9]*@")
+        whole = harness.run([harness.VIEWER, self.database, "view", "calling-context", "--all"]).stdout
+        self.assertRegex(whole, r"Py[A-Z]\w+_|python3[.0-9]*@")
+        report = harness.run([harness.VIEWER, self.database, "report"]).stdout
+        self.assertNotRegex(report[report.index("Most work is done") :].split("\n\n")[0], r"PyNumber_|PyObject_|python3[.0-9]*@")
         self.assertIn("everything  ← python_calls.py", shown)
         flat = harness.viewer_json(self.database, "view", "flat", "--metrics", "REALTIME:sum (E)")
         own = {node["frame"].get("name"): node["values"].get("REALTIME:sum (E)", 0) for node in harness.walk(flat["roots"])}

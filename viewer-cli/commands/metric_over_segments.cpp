@@ -8,8 +8,8 @@
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "text/table.hpp"
-#include "views/folding.hpp"
 #include "views/frame.hpp"
+#include "views/joining.hpp"
 
 #include <algorithm>
 #include <set>

@@ -10,7 +10,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
-#include "views/folding.hpp"
+#include "views/joining.hpp"
 
 #include <algorithm>
 #include <iterator>

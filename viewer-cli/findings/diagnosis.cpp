@@ -9,8 +9,8 @@
 #include "views/column.hpp"
 #include "views/difference.hpp"
 #include "views/flat.hpp"
-#include "views/folding.hpp"
 #include "views/frame.hpp"
+#include "views/joining.hpp"
 #include "views/start_up.hpp"
 
 #include <algorithm>
@@ -139,26 +139,64 @@ ContextId caller_of(const views::Figures& figures, std::uint32_t time, database:
   return most == callers.end() || 2 * most->second.seconds < all ? database::kNone : most->second.context;
 }
 
-/// What procedures do themselves, outside communication, waits, and input and output. Helper threads work
-/// only while they have a processor; so do all where processors lack: a thread loses its processor at some
-/// calls more often than elsewhere.
-void add_work(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out,
-              Diagnosis& diagnosis) {
+/// Seconds of what procedures do themselves.
+struct OwnWork {
+  double seconds = 0, on_cpu = 0;
+};
+
+/// The Python function for which the interpreter, or an extension module, does something; kNone where none is
+/// around.
+database::FlatId python_around(const database::Contents& experiment, ContextId context) {
+  for (ContextId at = experiment.contexts[context].parent; at != database::kNone;
+       at = experiment.contexts[at].parent) {
+    const database::Context& around = experiment.contexts[at];
+    if (!views::is_procedure(around.kind)) continue;
+    const views::Frame frame = views::frame_of(experiment, around);
+    if (frame.module == database::kPythonModule) return around.flat;
+    if (!views::is_library(frame) && !views::is_named_for_module(frame)) break;
+  }
+  return database::kNone;
+}
+
+/// What the interpreter does for a Python function is that function's own work, as views fold it.
+void give_to_python(const views::Figures& figures, std::uint32_t time, std::vector<OwnWork>& own) {
+  const database::Contents& experiment = figures.experiment();
+  std::map<database::FlatId, std::map<database::FlatId, double>> takers;  // by the interpreter's procedure
+  for (ContextId context = 0; context < experiment.contexts.size(); ++context) {
+    const database::Context& self = experiment.contexts[context];
+    if (self.kind != ContextKind::procedure || own[self.flat].seconds <= 0 ||
+        !views::is_interpreter(views::base_name(experiment.strings[self.module])))
+      continue;
+    double& taken = takers[self.flat][python_around(experiment, context)];
+    for (std::uint32_t role = 0; role < experiment.roles.size(); ++role)
+      taken += seconds(figures.context(role, time, context, false).sum);
+  }
+  for (const auto& [interpreter, functions] : takers) {
+    const OwnWork given = own[interpreter];
+    double whole = 0;
+    for (const auto& [function, taken] : functions) whole += taken;
+    for (const auto& [function, taken] : functions) {
+      if (function == database::kNone || whole <= 0) continue;
+      const double share = taken / whole;
+      own[function].seconds += share * given.seconds;
+      own[function].on_cpu += share * given.on_cpu;
+      own[interpreter].seconds -= share * given.seconds;
+      own[interpreter].on_cpu -= share * given.on_cpu;
+    }
+  }
+}
+
+/// By flat scope, of procedures: outside communication, waits, and input and output. Helper threads work only
+/// while they have a processor; so do all where processors lack: a thread loses its processor at some calls
+/// more often than elsewhere.
+std::vector<OwnWork> own_work(const views::Figures& figures, std::uint32_t time,
+                              std::span<const std::optional<std::uint32_t>> other, bool starved) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> cpu = metric_named(experiment, "CPU");
-  const std::array<std::optional<std::uint32_t>, 3> other = {metric_named(experiment, "idleness"),
-                                                             metric_named(experiment, "communication"),
-                                                             metric_named(experiment, "io")};
-  const bool starved = !experiment.machine().suspects.empty();
-  diagnosis.work_on_processor = starved && cpu.has_value();
-  diagnosis.work_of_s = diagnosis.work_on_processor
-                            ? views::total_without(figures, views::find_column(experiment, "CPU"), left_out)
-                            : diagnosis.total_s;
-  const bool knows_sleep = !starved && !experiment.machine().threads.empty();
   const std::uint32_t main = views::main_role(experiment);
-  for (database::FlatId scope = 0; scope < experiment.flat.size(); ++scope) {
+  std::vector<OwnWork> result(experiment.flat.size());
+  for (database::FlatId scope = 0; scope < result.size(); ++scope) {
     if (experiment.flat[scope].kind != ContextKind::procedure) continue;
-    double work = 0, on_cpu = 0;
     for (std::uint32_t role = 0; role < experiment.roles.size(); ++role) {
       const auto own_in = [&](std::uint32_t metric) {
         return seconds(figures.flat(role, metric, scope, false).sum);
@@ -166,20 +204,39 @@ void add_work(const views::Figures& figures, std::uint32_t time, std::span<const
       double own = own_in(time);
       for (const std::optional<std::uint32_t>& metric : other) own -= metric ? own_in(*metric) : 0;
       if (cpu && (starved || role != main)) own = std::min(own, own_in(*cpu));
-      work += own;
-      on_cpu += cpu ? own_in(*cpu) : own;
+      result[scope].seconds += own;
+      result[scope].on_cpu += cpu ? own_in(*cpu) : own;
     }
-    if (work <= 0) continue;
+  }
+  give_to_python(figures, time, result);
+  return result;
+}
+
+void add_work(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out,
+              Diagnosis& diagnosis) {
+  const database::Contents& experiment = figures.experiment();
+  const bool knows_cpu = metric_named(experiment, "CPU").has_value();
+  const std::array<std::optional<std::uint32_t>, 3> other = {metric_named(experiment, "idleness"),
+                                                             metric_named(experiment, "communication"),
+                                                             metric_named(experiment, "io")};
+  const bool starved = !experiment.machine().suspects.empty();
+  diagnosis.work_on_processor = starved && knows_cpu;
+  diagnosis.work_of_s = diagnosis.work_on_processor
+                            ? views::total_without(figures, views::find_column(experiment, "CPU"), left_out)
+                            : diagnosis.total_s;
+  const bool knows_sleep = !starved && !experiment.machine().threads.empty();
+  const std::vector<OwnWork> own = own_work(figures, time, other, starved);
+  for (database::FlatId scope = 0; scope < own.size(); ++scope) {
+    if (own[scope].seconds <= 0) continue;
     constexpr double kMostly = 0.5;
-    const bool asleep = knows_sleep && on_cpu < kMostly * work;
+    const bool asleep = knows_sleep && own[scope].on_cpu < kMostly * own[scope].seconds;
+    const Work work = {.scope = scope, .seconds = own[scope].seconds, .asleep = asleep};
     const auto own_in = [&](database::FlatId at) { return own_time(figures, time, other, at); };
     const bool run_time = (experiment.flat[scope].flags & database::kRunTime) != 0;
-    if (run_time || asleep || work < kWorthDividing * diagnosis.total_s) {
-      diagnosis.work.push_back({.scope = scope, .seconds = work, .asleep = asleep});
+    if (run_time || asleep || work.seconds < kWorthDividing * diagnosis.total_s) {
+      diagnosis.work.push_back(work);
     } else {
-      std::ranges::move(
-          divide_among_inlined(experiment, {.scope = scope, .seconds = work, .asleep = asleep}, own_in),
-          std::back_inserter(diagnosis.work));
+      std::ranges::move(divide_among_inlined(experiment, work, own_in), std::back_inserter(diagnosis.work));
     }
   }
   std::stable_sort(diagnosis.work.begin(), diagnosis.work.end(),

@@ -3,7 +3,7 @@
 #include "findings/input_output.hpp"
 
 #include "views/column.hpp"
-#include "views/folding.hpp"
+#include "views/joining.hpp"
 
 #include <vector>
 
@@ -46,6 +46,9 @@ class Search {
         found.there_s = seconds(at);
       }
     }
+    // Which function of the interpreter it is says nothing.
+    if (found.call != database::kNone && views::is_interpreter(frame_of(found.call)))
+      found.call = database::kNone;
     found.around = found.where;
     while (found.around != 0 && experiment_.contexts[found.around].kind != database::ContextKind::procedure)
       found.around = experiment_.contexts[found.around].parent;
@@ -63,10 +66,11 @@ class Search {
     return is_called(call) ? call : database::kNone;
   }
 
-  /// Whether it belongs to what the program calls: a run-time library, MPI, or the interpreter that runs it.
+  /// Whether it belongs to what the program calls: a run-time library, MPI, or the interpreter
+  /// that runs it.
   [[nodiscard]] bool is_called(ContextId at) const {
     return (experiment_.contexts[at].flags & (database::kRunTime | database::kInWait)) != 0 ||
-           views::is_interpreter(views::base_name(frame_of(at).module));
+           views::is_interpreter(frame_of(at));
   }
 
   [[nodiscard]] views::Frame frame_of(ContextId context) const {
@@ -117,7 +121,7 @@ class Search {
 }  // namespace
 
 bool passes_calls_on(const views::Frame& frame) {
-  return views::is_named_for_module(frame) || views::is_interpreter(views::base_name(frame.module));
+  return views::is_named_for_module(frame) || views::is_interpreter(frame);
 }
 
 std::optional<InputAndOutput> input_and_output(const views::Figures& figures) {

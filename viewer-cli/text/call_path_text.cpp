@@ -8,8 +8,8 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
-#include "views/folding.hpp"
 #include "views/frame.hpp"
+#include "views/joining.hpp"
 
 #include <cstddef>
 #include <optional>

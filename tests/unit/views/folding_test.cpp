@@ -3,6 +3,7 @@
 
 #include "views/callers.hpp"
 #include "views/calling_context.hpp"
+#include "views/joining.hpp"
 #include "views/node_path.hpp"
 #include "views/outline.hpp"
 #include "views/sample_experiment.hpp"
@@ -144,6 +145,142 @@ TEST_CASE("By callers, a recursion is one row, whose callers are those of all it
   }
 }
 
+namespace {
+
+/// The rows of a tree that a test builds, as `label own inclusive`, in ms, indented by depth.
+struct Built {
+  SampleExperiment sample{{"REALTIME"}};
+  ContextId top = 0;
+
+  Built() {
+    sample.add_location(0, 0, sample.add_role("main"));
+    top = call(sample.add(0, {ContextKind::root, "<program root>"}), "main");
+  }
+  /// A procedure of a program in C that spends so many ms itself.
+  ContextId call(ContextId parent, const char* name, std::uint64_t ms = 0) {
+    return spend(sample.add(parent, {ContextKind::procedure, name, "a.c", 10, "app"}), ms);
+  }
+  ContextId python(ContextId parent, const char* name, const char* file = "a.py", std::uint32_t line = 1) {
+    return sample.add(parent, {ContextKind::procedure, name, file, line, "<python>"});
+  }
+  ContextId native(ContextId parent, const char* name, const char* module, std::uint64_t ms = 0,
+                   std::uint8_t flags = 0) {
+    return spend(sample.add(parent, {ContextKind::procedure, name, "", 0, module, flags}), ms);
+  }
+  ContextId spend(ContextId context, std::uint64_t ms) {
+    constexpr std::uint64_t kNs = 1'000'000;
+    if (ms > 0) sample.set(sample.add(context, {ContextKind::statement, "", "a.c", 11}), 0, 0, ms * kNs);
+    return context;
+  }
+  std::string rows(bool folded) {
+    sample.finish();
+    const Figures figures(sample);
+    CallingContext tree(figures);
+    const Column time = find_column(sample.experiment(), "REALTIME");
+    const Column self = find_column(sample.experiment(), "REALTIME:sum (E)");
+    OutlineOptions options;
+    options.sort = options.size = time;
+    options.passed_over = {.fold_calls = true,
+                           .statements = true,
+                           .start_up = true,
+                           .wait_internals = true,
+                           .recursion = folded,
+                           .library = folded};
+    Outline outline(tree, options);
+    outline.open_below(*outline.rows().front(), 64, 1000);
+    const auto ms = [&](const VisibleNode& row, const Column& column) {
+      return std::to_string(static_cast<int>(visible_value(tree, row, column, true) * 1000 + 0.5));
+    };
+    std::string text;
+    for (const Outline::Item* const item : outline.rows())
+      text += std::string(item->depth, ' ') + label(tree.frame(item->node)) + ' ' + ms(*item, self) + ' ' +
+              ms(*item, time) + '\n';
+    return text.substr(text.find("main"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A recursion through two procedures is a row for each, which do not count each other") {
+  Built built;
+  ContextId at = built.top;
+  for (int level = 0; level < 5; ++level) at = built.call(built.call(at, "even", 2), "odd", 1);
+  built.call(built.call(at, "even", 2), "leaf", 7);
+  CHECK(built.rows(true) == "main 0 24\neven 12 24\n leaf 7 7\n odd 5 5\n");
+}
+
+TEST_CASE("An evaluator's recursion is folded by the way it comes back") {
+  Built built;
+  const ContextId inner = built.call(built.call(built.call(built.top, "eval", 1), "add", 2), "eval", 4);
+  const ContextId third = built.call(built.call(inner, "mul", 8), "eval", 16);
+  built.call(built.call(third, "add", 32), "eval", 64);
+  // The second eval calls no add: it is a row below the first, without what comes back to that.
+  CHECK(built.rows(true) == "main 0 127\neval 81 127\nadd 34 46\neval 4 12\nmul 8 8\n");
+}
+
+TEST_CASE("A procedure that calls whatever it is given does not make one list of what is called") {
+  Built built;
+  const ContextId layer = built.call(built.call(built.call(built.top, "apply"), "model"), "apply");
+  built.call(built.call(built.call(layer, "layer"), "apply"), "kernel", 3);
+  CHECK(built.rows(true) == built.rows(false));
+}
+
+TEST_CASE("Decorators of one name are no recursion, a Python function that comes back through C is one") {
+  Built built;
+  ContextId at = built.python(built.top, "wrapper", "timed.py");
+  at = built.python(at, "wrapper", "logged.py");
+  at = built.python(built.python(at, "<module>", "<string>"), "<module>", "<string>");  // exec()
+  for (int level = 0; level < 3; ++level)
+    at = built.native(built.python(at, "rec", "a.py", 7), "PyObject_Call", "/usr/bin/python3.11", 5);
+  CHECK(built.rows(true) ==
+        "main 0 15\nwrapper 0 15\nwrapper 0 15\n<module> 0 15\n<module> 0 15\nrec 15 15\n");
+}
+
+TEST_CASE("A Python function stands for the interpreter's insides, and what libraries do stays visible") {
+  Built built;
+  const char* const python = "/usr/bin/python3.11";
+  const char* const mpi = "/lib/MPI.cpython-311-x86_64-linux-gnu.so";
+  const char* const numpy = "/lib/_umath.cpython-311-x86_64-linux-gnu.so";
+  const ContextId step = built.python(built.top, "step");
+  built.native(step, "PyNumber_Add", python, 1);
+  const ContextId free = built.native(step, "pymalloc_free", python, 2);
+  built.spend(built.sample.add(free, {ContextKind::inlined, "address_in_range", "o.c", 3, python}), 4);
+  const ContextId glue =
+      built.native(built.native(step, "PyObject_Vectorcall", python), "MPI.so@0x1", mpi, 8);
+  built.native(built.native(glue, "MPI.so@0x2", mpi, 16), "MPI_Recv", "/lib/libmpi.so", 32,
+               database::kFrontier | database::kInWait);
+  built.native(step, "_umath.so@0x3", numpy, 64);
+  built.native(built.native(step, "_umath.so@0x4", numpy, 128), "cblas_dgemm", "/lib/libblas.so", 256);
+  const ContextId load = built.python(step, "_find_and_load", "<frozen importlib._bootstrap>", 9);
+  const ContextId exec = built.python(load, "exec_module", "<frozen importlib._bootstrap>", 8);
+  built.native(built.python(built.native(exec, "PyEval_EvalCode", python), "<module>", "b.py"), "PyDict_New",
+               python, 512);
+  CHECK(built.rows(true) ==
+        "main 0 1023\nstep 159 1023\n <module> 512 512\n cblas_dgemm 256 256\n _umath.so@0x3 64 64\n"
+        " MPI_Recv 32 32\n");
+}
+
+TEST_CASE("What an extension module calls for a Python function stands at that function's line") {
+  Built built;
+  const ContextId step = built.python(built.top, "step");
+  for (const std::uint32_t line : {5U, 6U}) {
+    const ContextId site = built.sample.add(step, {ContextKind::call, "", "a.py", line, "<python>"});
+    const ContextId glue = built.native(site, "MPI.so@0x1", "/lib/MPI.cpython-311.so");
+    built.native(built.sample.add(glue, {ContextKind::call}), "MPI_Recv", "/lib/libmpi.so", line,
+                 database::kFrontier | database::kInWait);
+  }
+  built.sample.finish();
+  const Figures figures(built.sample);
+  CallingContext tree(figures);
+  const PassedOver passed_over = {.fold_calls = true, .recursion = true, .library = true};
+  PassedOverCount count;
+  std::vector<VisibleNode> rows = rows_of(tree, {step}, passed_over, count);
+  rows = rows_below(tree, rows.front(), passed_over, count);
+  REQUIRE(rows.size() == 2);
+  CHECK(label(tree.frame(*rows[0].call)) == "call at a.py:5");
+  CHECK(label(tree.frame(*rows[1].call)) == "call at a.py:6");
+}
+
 TEST_CASE("Unfolded, each frame has its row") {
   OpenedNested opened;
   Outline outline(opened.tree, opened.options(false));
@@ -205,6 +342,9 @@ TEST_CASE("The library is known by names with or without a return type, and not 
   CHECK(is_library({"PyObject_Call", "", 0, "/usr/bin/python3.11", ContextKind::procedure}));
   CHECK(is_library({"PyObject_Call", "", 0, "/lib/libpython3.13.so.1.0", ContextKind::procedure}));
   CHECK_FALSE(is_library({"Grid.step", "grid.py", 1, "<python>", ContextKind::procedure}));
+  CHECK(is_library({"address_in_range", "obmalloc.c", 1, "/usr/bin/python3.11", ContextKind::inlined}));
+  CHECK(
+      is_library({"_find_and_load", "<frozen importlib._bootstrap>", 1, "<python>", ContextKind::procedure}));
   CHECK_FALSE(is_library({"add", "", 0, "/lib/python3/umath.cpython-311.so", ContextKind::procedure}));
   CHECK_FALSE(is_library({"less", "/usr/include/c++/12/algo.h", 1, "", ContextKind::inlined}));
   CHECK_FALSE(is_library({"take(std::vector<int>&)", "a.cpp", 1, "", ContextKind::procedure}));

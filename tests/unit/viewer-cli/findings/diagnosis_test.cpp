@@ -55,6 +55,29 @@ TEST_CASE("library code that a Python function has at work is that function's do
         "cg_iterate (in spmv)");
 }
 
+TEST_CASE("what the interpreter does for a Python function is that function's work") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const auto add = [&](ContextId parent, const char* name, const char* file, const char* module,
+                       std::uint64_t seconds) {
+    const ContextId own = sample.add(parent, {ContextKind::procedure, name, file, 2, module});
+    sample.set(sample.add(own, {ContextKind::statement, "", file, 4, module}), 0, 0, seconds * kSecond);
+    return own;
+  };
+  const ContextId burn = add(0, "burn", "a.py", "<python>", 1);
+  add(burn, "PyNumber_Add", "", "/usr/bin/python3.11", 4);
+  const ContextId glue = add(burn, "MPI.so@0x1", "", "/lib/MPI.cpython-311.so", 2);
+  add(glue, "PyNumber_Add", "", "/usr/bin/python3.11", 2);
+  add(0, "Py_FinalizeEx", "", "/usr/bin/python3.11", 1);
+  sample.finish();
+  const std::string text = flowing(run(sample, {"report"}));
+  INFO(text);
+  CHECK(text.find("Most work is done in burn at a.py:2 (70 %)") != std::string::npos);
+  CHECK(text.find("PyNumber_Add") == std::string::npos);
+}
+
 TEST_CASE("gaps between calls of one place are called so") {
   views::testing::SolverSample solver;
   database::VaryingGap gap{};
