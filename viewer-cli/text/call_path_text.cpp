@@ -1,8 +1,8 @@
 // Call paths for people (ours; docs/algorithms.md 4). Roots, start-up frames, the insides of interpreters and
 // call sites are passed over. A procedure that calls itself, directly or from its loops, stands there once,
 // as views fold it (views/folding.hpp). ShownPaths numbers paths by what is shown of them, so that figures of
-// paths that read the same add up. A line that is too narrow loses loops first, then outer frames but the
-// first. Cost: the depth of the path; of numbers, each context above is looked at once.
+// paths that read the same add up. A line that is too narrow loses code without names first, then loops, then
+// outer frames but the first. Cost: the depth of the path; of numbers, each context above is looked at once.
 #include "text/call_path_text.hpp"
 
 #include "text/prose.hpp"
@@ -111,12 +111,16 @@ std::string path_line(const database::Contents& experiment, ContextId context, s
     for (const ShownFrame& each : shown) names.push_back(each.name);
     return columns(joined(names, unicode)) <= width;
   };
-  // Loops are left out first, since a procedure says more; then outer frames, but the first.
-  for (std::size_t at = 0; !fits() && at + 1 < shown.size();) {
-    const bool loop = experiment.contexts[shown[at].context].kind == ContextKind::loop;
-    if (loop) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(at));
-    at += loop ? 0 : 1;
-  }
+  const auto leave_out = [&](const auto& says_little) {
+    for (std::size_t at = 0; !fits() && at + 1 < shown.size();) {
+      const bool left_out = says_little(views::frame_of(experiment, experiment.contexts[shown[at].context]));
+      if (left_out) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(at));
+      at += left_out ? 0 : 1;
+    }
+  };
+  // A procedure's name says most.
+  leave_out(views::is_named_for_module);
+  leave_out([](const views::Frame& frame) { return frame.kind == ContextKind::loop; });
   constexpr std::size_t kEnds = 2;
   if (!fits() && shown.size() > kEnds) {
     shown[1].name = unicode ? "…" : "...";

@@ -19,7 +19,8 @@ namespace culprit::viewer {
 std::string path_text(const database::Contents& experiment, database::ContextId context,
                       const Screen& screen);
 
-/// The same in one line of `width` columns at most: without loops, then without outer frames but the first,
+/// The same in one line of `width` columns at most: without code that has no
+/// name, then without loops, then without outer frames but the first,
 /// as far as room asks for it; a name is cut only where that is not enough.
 std::string path_line(const database::Contents& experiment, database::ContextId context, std::size_t width,
                       bool unicode);

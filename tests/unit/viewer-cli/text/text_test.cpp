@@ -42,6 +42,27 @@ TEST_CASE("A recursion is one step of a call path, however deep it is") {
   CHECK(paths.number(walk) == paths.number(experiment.contexts[sends[1]].parent));
 }
 
+TEST_CASE("A short call path loses code without names before the program's own functions") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  ContextId at = 0;
+  for (const char* const name : {"<module>", "main", "Solver.exchange"})
+    at = sample.add(at, {ContextKind::procedure, name, "heat.py", 1, "<python>"});
+  at = sample.add(at, {ContextKind::loop, "", "heat.py", 3, "<python>"});
+  for (const char* const name : {"MPI.so@0xe3910", "MPI.so@0xe2520"})
+    at = sample.add(at, {ContextKind::procedure, name, "", 0, "/lib/MPI.cpython-311-x86_64-linux-gnu.so"});
+  at = sample.add(at, {ContextKind::procedure, "MPI_Mprobe", "", 0, "/lib/libmpi.so"});
+  sample.finish();
+  const database::Contents& experiment = sample.experiment();
+  CHECK(path_line(experiment, at, 72, true) ==
+        "<module> › main › Solver.exchange › loop at heat.py:3 › MPI_Mprobe");
+  CHECK(path_line(experiment, at, 60, true) == "<module> › main › Solver.exchange › MPI_Mprobe");
+  CHECK(path_line(experiment, experiment.contexts[at].parent, 50, true) ==
+        "<module> › main › Solver.exchange › MPI.so@0xe2520");
+}
+
 TEST_CASE("Numbers are grouped by thousands") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
