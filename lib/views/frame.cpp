@@ -40,7 +40,13 @@ std::string_view base_name(std::string_view path) {
 
 std::string place(const Frame& frame) {
   if (frame.file.empty()) return {};
-  std::string result(base_name(frame.file));
+  std::string_view file = base_name(frame.file);
+  if (file == "__init__.py" && file.size() < frame.file.size()) {
+    // Each package of Python's has one: its folder says which.
+    const std::string_view folder = frame.file.substr(0, frame.file.size() - file.size() - 1);
+    file = frame.file.substr(folder.size() - base_name(folder).size());
+  }
+  std::string result(file);
   if (frame.line != 0) result += ':' + std::to_string(frame.line);
   return result;
 }

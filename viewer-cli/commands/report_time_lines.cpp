@@ -11,6 +11,7 @@
 #include "text/quantity.hpp"
 
 #include <cctype>
+#include <string_view>
 
 namespace culprit::viewer {
 namespace {
@@ -133,7 +134,10 @@ class TimeLines {
   /// ` of advance`: marked iterations are of no code.
   [[nodiscard]] std::string of_procedure(const database::Variation& variation) const {
     if (variation.marked || variation.context == database::kNone) return "";
-    return " of " + out_.scope(variation.context, true, out_.width() / 3);
+    // A procedure that iterates is no iteration.
+    const bool inside = !is_loop(experiment_, variation) &&
+                        segment_name(experiment_, variation) == std::string_view("iteration");
+    return (inside ? " in " : " of ") + out_.scope(variation.context, true, out_.width() / 3);
   }
 
   const views::Figures& figures_;

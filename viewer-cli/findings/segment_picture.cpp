@@ -164,9 +164,14 @@ bool is_loop(const database::Contents& experiment, const Variation& variation) {
 }
 
 const char* segment_name(const database::Contents& experiment, const Variation& variation) {
-  const bool iterates = variation.marked || is_loop(experiment, variation) ||
-                        (variation.context != database::kNone &&
-                         chosen_around(experiment, variation.context) == database::kNone);  // called once
+  const auto in_python = [&] {  // whose loops are not known
+    const database::StringId module = experiment.contexts[variation.context].module;
+    return !variation.chosen && experiment.strings[module] == database::kPythonModule;
+  };
+  const bool iterates =
+      variation.marked || is_loop(experiment, variation) ||
+      (variation.context != database::kNone &&
+       (in_python() || chosen_around(experiment, variation.context) == database::kNone));  // called once
   return iterates ? "iteration" : "invocation";
 }
 

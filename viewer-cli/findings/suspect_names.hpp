@@ -1,8 +1,10 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "views/figures.hpp"
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,12 @@ namespace culprit::viewer {
 /// procedure that it works for; two that would read the same by the callers that distinguish them. Names are
 /// shortened to `width` columns.
 std::vector<std::string> suspect_names(const database::Contents& experiment, std::size_t width, bool unicode);
+
+/// By context, what rows on code are called: `loop at a.c:6 in burn`, and where two would read the same
+/// `assemble (in burn at a.c:6)`, as suspects are. Paths that show alike have one name.
+using CodeNames = std::map<database::ContextId, std::string>;
+CodeNames code_names(const views::Figures& figures, const std::vector<database::ContextId>& contexts,
+                     std::size_t width, bool unicode);
 
 /// The scope that the name of a suspect begins with: `smooth` above.
 database::ContextId scope_of_name(const database::Contents& experiment, const database::Suspect& suspect);

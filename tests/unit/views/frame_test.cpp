@@ -15,6 +15,10 @@ TEST_CASE("Every kind of frame has a label, with and without what is known") {
   CHECK(label({"", "/a/b.c", 12, "", ContextKind::call}) == "call at b.c:12");
   CHECK(label({"", "", 0, "/lib/libm.so.6", ContextKind::statement}) == "<libm.so.6>");
   CHECK(label({"", "b.c", 3, "", ContextKind::statement}) == "b.c:3");
+  CHECK(label({"", "/lib/mpi4py/__init__.py", 3, "", ContextKind::statement}) == "mpi4py/__init__.py:3");
+  CHECK(label({"", "__init__.py", 3, "", ContextKind::statement}) == "__init__.py:3");
+  CHECK(label({"", "/__init__.py", 3, "", ContextKind::statement}) == "/__init__.py:3");
+  CHECK(label({"", "/lib/my__init__.py", 3, "", ContextKind::statement}) == "my__init__.py:3");
   CHECK(label({"", "", 0, "/lib/libm.so.6", ContextKind::module}) == "libm.so.6");
   CHECK(label({"", "/a/b.c", 0, "", ContextKind::file}) == "b.c");
   CHECK(label({"", "", 0, "", ContextKind::file}) == "<unknown file>");

@@ -1,13 +1,16 @@
 #include "tui/pages/page_parts.hpp"
 
-#include "findings/phrases.hpp"
+#include "findings/suspect_names.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/figures.hpp"
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace culprit::viewer::tui {
 namespace {
@@ -41,11 +44,28 @@ void add_path(Page& page, const Workspace& workspace, database::ContextId contex
   page.add(blanks(indent) + path_line(workspace.experiment(), context, room, workspace.unicode()), Tone::dim);
 }
 
-std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width) {
-  std::string text = scope_phrase(workspace.experiment(), scope.context, false,
-                                  static_cast<std::size_t>(width), workspace.unicode());
-  return scope.between ? text + " (between two MPI calls, where no sample was taken)" : text;
+namespace {
+
+/// Of the code that a list has, such that no two rows read the same.
+CodeNames names_in(const Workspace& workspace, const List& list, int width) {
+  std::vector<database::ContextId> contexts;
+  for (const ListRow& row : list.rows) {
+    // What has a name of its own is not named by its code.
+    const std::size_t named = row.name.empty() || row.paths.empty() ? 0 : 1;
+    for (const ListPath& path : std::span(row.paths).subspan(named)) contexts.push_back(path.context);
+  }
+  return code_names(views::Figures(workspace.source()), contexts, static_cast<std::size_t>(width),
+                    workspace.unicode());
 }
+
+/// How code is called in a line: `loop at spmv.c:88 in cg_iterate`.
+std::string name_in_line(const CodeNames& names, const ListPath& path) {
+  const auto found = names.find(path.context);
+  const std::string text = found == names.end() ? "" : found->second;
+  return path.between ? text + " (between two MPI calls, where no sample was taken)" : text;
+}
+
+}  // namespace
 
 void add_list(Page& page, const Workspace& workspace, const List& list, int width, bool brief) {
   constexpr int kIndent = 4, kAround = 6;  // columns: of what is below a row; of the sign and gaps of a link
@@ -54,10 +74,10 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     page.say(list.introduction, width, 0, list.rows.empty() ? Tone::plain : Tone::dim);
   }
   if (!list.rows.empty() && !list.title.empty()) add_heading(page, list.title, list.amount, width);
+  const CodeNames names = names_in(workspace, list, width);
   for (const ListRow& row : list.rows) {
     const ListPath first = row.paths.empty() ? ListPath{} : row.paths.front();
-    const std::string name =
-        row.name.empty() ? name_of_scope(workspace, {first.context, first.between}, width) : row.name;
+    const std::string name = row.name.empty() ? name_in_line(names, first) : row.name;
     const std::optional<double> share = share_of(list, row);
     const std::string right =
         seconds_text(workspace, seconds_of(row.ns)) + (share ? "  " + round_percent(*share) : "");
@@ -76,7 +96,7 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     if (row.paths.empty()) continue;
     add_path(page, workspace, first.context, width, kIndent);
     for (const ListPath& path : std::span(row.paths).subspan(1))
-      page.add(link_line(path.before + name_of_scope(workspace, {path.context, path.between}, width), "",
+      page.add(link_line(path.before + name_in_line(names, path), "",
                          to_context(path.context, path.locations), width, kIndent, workspace.unicode()));
   }
   say_rest(page, list.rows.size() + list.left_out, list.command.c_str());

@@ -19,9 +19,6 @@ void say_rest(Page& page, std::size_t all, const char* command);
 PageLine link_line(const std::string& name, const std::string& right, const Target& target, int width,
                    int indent, bool unicode);
 
-/// How a scope in time is called in a line: `loop at spmv.c:88 in cg_iterate`.
-std::string name_of_scope(const Workspace& workspace, const database::TimedScope& scope, int width);
-
 /// The call path of a context, dim and indented, in one line.
 void add_path(Page& page, const Workspace& workspace, database::ContextId context, int width, int indent);
 

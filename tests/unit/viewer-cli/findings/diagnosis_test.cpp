@@ -1,12 +1,15 @@
 #include "findings/diagnosis.hpp"
 
 #include "findings/phrases.hpp"
+#include "findings/segment_picture.hpp"
+#include "findings/suspect_names.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -76,6 +79,45 @@ TEST_CASE("what the interpreter does for a Python function is that function's wo
   INFO(text);
   CHECK(text.find("Most work is done in burn at a.py:2 (70 %)") != std::string::npos);
   CHECK(text.find("PyNumber_Add") == std::string::npos);
+}
+
+TEST_CASE("what recurs in a Python function are iterations, since its loops are not known") {
+  views::testing::SolverSample solver;
+  database::Experiment& e = solver.sample.build();
+  database::Variation variation;
+  variation.context = solver.spmv;
+  e.strings.emplace_back(database::kPythonModule);
+  e.contexts[solver.spmv].module = static_cast<database::StringId>(e.strings.size() - 1);
+  CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("iteration"));
+  variation.chosen = true;  // the user asked for the function's own calls
+  CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("invocation"));
+  variation = {};
+  variation.context = solver.dot;
+  CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("invocation"));
+}
+
+TEST_CASE("rows on code that phases share say which phase they are of") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "app.c", 1});
+  sample.set(sample.add(main, {ContextKind::statement, "", "app.c", 2}), 1, 0, 20 * kSecond);
+  std::vector<ContextId> loops;
+  for (const char* const phase : {"assemble", "solve", "output"}) {
+    const ContextId burn = sample.add(sample.add(main, {ContextKind::procedure, phase, "app.c", 20}),
+                                      {ContextKind::procedure, "burn", "app.c", 5});
+    loops.push_back(sample.add(burn, {ContextKind::loop, "", "app.c", 6}));
+    sample.set(sample.add(loops.back(), {ContextKind::statement, "", "app.c", 6}), 0, 0, 10 * kSecond);
+  }
+  sample.finish();
+  const views::Figures figures(sample);
+  CodeNames names = code_names(figures, {loops[0], loops[1], loops[0]}, 60, false);
+  CHECK(names.at(loops[0]) == "assemble (in burn at app.c:6)");
+  CHECK(names.at(loops[1]) == "solve (in burn at app.c:6)");
+  names = code_names(figures, {loops[2], main}, 60, false);
+  CHECK(names.at(loops[2]) == "loop at app.c:6 in burn");
+  CHECK(code_names(figures, {}, 60, false).empty());
 }
 
 TEST_CASE("gaps between calls of one place are called so") {
