@@ -30,6 +30,29 @@ std::optional<NodeId> CallingContext::find(std::string_view id) {
   return parse_index(id, figures_.experiment().contexts.size());
 }
 
+const std::vector<NodeId>& CallingContext::recurring() const {
+  if (recurring_) return *recurring_;
+  const auto& contexts = tree();
+  std::vector<NodeId> around(contexts.size(), database::kNone);  // the procedure that each lies in, or is
+  recurring_.emplace();
+  for (NodeId node = 0; node < contexts.size(); ++node) {
+    const database::Context& self = contexts[node];
+    const NodeId caller = self.parent == database::kNone ? database::kNone : around[self.parent];
+    around[node] = is_procedure(self.kind) ? node : caller;
+    if (around[node] != node || caller == database::kNone) continue;
+    NodeId above = caller;
+    for (std::uint32_t step = 0; step < kLongestCycle && above != database::kNone; ++step) {
+      above = contexts[above].parent == database::kNone ? database::kNone : around[contexts[above].parent];
+      if (above == database::kNone || contexts[above].name != self.name ||
+          contexts[above].module != self.module)
+        continue;
+      recurring_->push_back(node);
+      break;
+    }
+  }
+  return *recurring_;
+}
+
 std::vector<Frame> CallingContext::path(NodeId node) const {
   std::vector<Frame> frames;
   for (const database::ContextId context : path_to(figures_.experiment(), node))

@@ -2,6 +2,11 @@
 
 #include "views/view.hpp"
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace culprit::views {
 
 /// The canonical tree, top down. A node's number is its context's; the one root is the super-root.
@@ -19,9 +24,13 @@ class CallingContext final : public TreeView<&database::Contents::contexts> {
   [[nodiscard]] std::uint32_t alike(NodeId node) const override { return tree()[node].flat; }
   [[nodiscard]] NodeId parent(NodeId node) const override { return tree()[node].parent; }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
+  [[nodiscard]] const std::vector<NodeId>& recurring() const override;
 
  protected:
   [[nodiscard]] double measured(NodeId node, const Column& column) const override;
+
+ private:
+  mutable std::optional<std::vector<NodeId>> recurring_;
 };
 
 }  // namespace culprit::views

@@ -197,7 +197,8 @@ class Folding {
     if (!why && back != begin) {
       step.part = false;
       step.in_procedure = step.in_procedure && inlined;
-      return !callers_ && !joining_.is_wait(procedure) && ++step.between <= Joining::kLongestCycle;
+      return !joining_.is_wait(procedure) && ++step.between <= kLongestCycle &&
+             joining_.may_come_back_below(procedure);
     }
     fold.library = fold.library || why == Joining::Why::library;
     step.level += why == Joining::Why::library ? 0 : 1;

@@ -4,7 +4,7 @@
 // a calls b again; from then on each a below that b belongs to that row, and each b to the row below it. A
 // procedure that comes back by another way (a calls c) has a row of its own: runtimes and decorators call
 // everything, and what a program calls in them shall not become one flat list.
-// Cost: of a procedure, the length of its path where one of the few above it is the same.
+// Cost: one pass over the tree; of a procedure that recurs below itself, the length of its path.
 #include "views/joining.hpp"
 
 #include "database/procedure_name.hpp"
@@ -163,7 +163,9 @@ std::vector<NodeId> Joining::called_from(NodeId scope, NodeId like) const {
 std::optional<std::size_t> Joining::come_back(const std::vector<Row>& rows, const std::vector<NodeId>& way,
                                               std::size_t at) const {
   const NodeId node = way[at];
-  if (is_wait(node) || is_start_up(node) || is_start_up(rows.back().first)) return std::nullopt;
+  if (is_wait(node) || is_start_up(node) || is_start_up(rows.back().first) ||
+      !std::ranges::binary_search(view_.recurring(), node))
+    return std::nullopt;
   if (is_small(rows.back().first) && is_same(rows.back().first, node)) return rows.size() - 1;
   for (std::size_t row = rows.size() - 1; row-- > 0;) {
     const Row& back = rows[row];
@@ -179,18 +181,16 @@ std::optional<std::size_t> Joining::come_back(const std::vector<Row>& rows, cons
   return std::nullopt;
 }
 
-/// Whether one of the procedures around is the same, and not its caller alone.
-bool Joining::was_on_the_way(NodeId node) const {
-  NodeId above = procedure_around(node);
-  for (std::uint32_t step = 0; above != kNone && step <= kLongestCycle; ++step) {
-    if (step > 0 && is_same(above, node)) return true;
-    above = procedure_around(above);
-  }
-  return false;
+bool Joining::may_come_back_below(NodeId procedure) const {
+  if (!passed_over_.recursion || callers_) return false;
+  const std::vector<NodeId>& recurring = view_.recurring();
+  const auto first = std::ranges::upper_bound(recurring, procedure);
+  return first != recurring.end() && *first < view_.subtree_end(procedure);
 }
 
 std::optional<NodeId> Joining::comes_back_to(NodeId node) const {
-  if (!passed_over_.recursion || callers_ || !was_on_the_way(node)) return std::nullopt;
+  if (!passed_over_.recursion || callers_ || !std::ranges::binary_search(view_.recurring(), node))
+    return std::nullopt;
   std::vector<NodeId> way;
   for (NodeId at = node; at != kNone; at = procedure_around(at)) way.push_back(at);
   std::ranges::reverse(way);

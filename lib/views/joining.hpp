@@ -50,8 +50,8 @@ class Joining {
   }
   [[nodiscard]] bool is_wait(NodeId node) const { return (view_.flags(node) & database::kFrontier) != 0; }
 
-  /// Procedures of a cycle, at most.
-  static constexpr std::uint32_t kLongestCycle = 8;
+  /// Whether a cycle of several procedures may come back somewhere below a procedure.
+  [[nodiscard]] bool may_come_back_below(NodeId procedure) const;
 
  private:
   /// A row on the way to a procedure.
@@ -66,7 +66,6 @@ class Joining {
   [[nodiscard]] bool is_folded_library(NodeId scope) const;
   [[nodiscard]] bool is_glue(NodeId node) const;
   [[nodiscard]] bool leads_to_names(NodeId node) const;
-  [[nodiscard]] bool was_on_the_way(NodeId node) const;
   [[nodiscard]] std::vector<NodeId> called_from(NodeId scope, NodeId like) const;
   [[nodiscard]] std::optional<std::size_t> come_back(const std::vector<Row>& rows,
                                                      const std::vector<NodeId>& way, std::size_t at) const;

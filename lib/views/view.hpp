@@ -15,6 +15,9 @@ namespace culprit::views {
 /// A node of a view; numbers belong to one view object.
 using NodeId = std::uint32_t;
 
+/// Procedures of a cycle of calls that rows fold (joining.hpp), at most.
+inline constexpr std::uint32_t kLongestCycle = 8;
+
 /// A forest that is expanded on demand. Nodes once handed out stay valid as long as the view. Not
 /// thread-safe: asking for children may create them. The Figures it was made from must outlive it.
 class View {
@@ -59,6 +62,13 @@ class View {
   [[nodiscard]] virtual std::uint32_t alike(NodeId node) const = 0;
   /// How many different numbers alike() gives, at most.
   [[nodiscard]] virtual std::uint32_t kinds_alike() const = 0;
+
+  /// Numbered procedures, ascending, that one of the kLongestCycle procedures around them may be the same as,
+  /// beside their callers: where cycles of calls can come back. Cost: one pass when it is first asked.
+  [[nodiscard]] virtual const std::vector<NodeId>& recurring() const {
+    static const std::vector<NodeId> none;
+    return none;
+  }
 
   /// The parent in the view's tree; kNone for roots.
   [[nodiscard]] virtual NodeId parent(NodeId node) const = 0;
