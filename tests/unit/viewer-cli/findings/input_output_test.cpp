@@ -100,6 +100,33 @@ TEST_CASE("A run without input and output has none") {
   CHECK_FALSE(input_and_output(views::Figures(sample)));
 }
 
+TEST_CASE("Input and output of an import belongs to the Python function that imports") {
+  SampleExperiment sample({"REALTIME", "io"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId module =
+      sample.add(0, {ContextKind::procedure, "<module>", "/lib/pack/__init__.py", 1, "<python>"});
+  const ContextId call = sample.add(module, {ContextKind::call, "", "/lib/pack/__init__.py", 7, "<python>"});
+  const ContextId native =
+      sample.add(call, {ContextKind::procedure, "PyEval_EvalCode", "", 0, "/usr/bin/python3.11"});
+  const ContextId find = sample.add(
+      native, {ContextKind::procedure, "_find_spec", "<frozen importlib._bootstrap>", 9, "<python>"});
+  const ContextId at = sample.add(find, {ContextKind::procedure, "PyOS_Open", "", 0, "/usr/bin/python3.11"});
+  sample.set(sample.add(at, {ContextKind::statement, "", "", 0, "/usr/bin/python3.11"}), 0, 0, 2 * kSecond);
+  const ContextId read =
+      sample.add(at, {ContextKind::procedure, "readdir", "", 0, "libc.so.6", database::kRunTime});
+  const ContextId line =
+      sample.add(read, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
+  for (const std::uint32_t metric : {0U, 1U}) sample.set(line, metric, 0, 8 * kSecond);
+  sample.finish();
+  const views::Figures figures(sample);
+  const auto io = input_and_output(figures);
+  REQUIRE(io);
+  CHECK(io->where == call);
+  CHECK(io->call == read);
+  CHECK(flowing(run(sample, {"report"})).find("in readdir at pack/__init__.py:7 in <module>.") !=
+        std::string::npos);
+}
+
 TEST_CASE("A suspect that writes is called so, and surely") {
   const Checkpoint checkpoint;
   const std::string printed = run(checkpoint.sample, {});
