@@ -267,7 +267,8 @@ the procedure, with the most time among those that begin again and again. Needs 
 messages, the rate at which they move bytes; then which rank sends how much to which, by communicator. A
 message counts at the call that sends it and at the call in which it arrives; a rank's part in a collective
 counts as one. With a trace (hpcrun-lite --trace) exact; without one calls, messages and bytes are counted; times
-are those of samples, and one-sided operations have no partners. csv has the call paths, json all.
+are those of samples, but for the longest call of those that wait, and one-sided operations have no
+partners. csv has the call paths, json all.
 
   viewer-cli run1.db communication
   viewer-cli run1.db communication --format json
