@@ -174,7 +174,7 @@ class PartnerRows {
       const std::vector<std::string> lines = to_lines(screen_, experiment_, matrix(), sides_.size());
       if (kPartnersIndent + columns(lines.back()) <= screen_.width) return write_lines(lines);
     }
-    write_lines(BlockMatrix(screen_, rows_).lines());
+    if (rows_.size() > kPairsShown) write_lines(BlockMatrix(screen_, rows_).lines());
     pairs();
   }
 

@@ -278,13 +278,22 @@ TEST_CASE("communication: who sends to nobody but itself, and to itself as well"
 
 TEST_CASE("communication: pairs of groups of ranks say so") {
   TrafficSample traffic;
-  traffic.sample.build().communication.partners = {
-      {.communicator = 1, .members = 4096, .from = 0, .to = 64, .ranks = 64, .messages = 10, .bytes = 5000}};
+  std::vector<database::PartnerTraffic>& partners = traffic.sample.build().communication.partners;
+  partners.clear();
+  for (std::int32_t group = 0; group < 11; ++group)
+    partners.push_back({.communicator = 1,
+                        .members = 4096,
+                        .from = 0,
+                        .to = 64 * (group + 1),
+                        .ranks = 64,
+                        .messages = 10,
+                        .bytes = 5000});
   const std::string text = run(traffic.sample, {"communication"});
   INFO(text);
   CHECK(text.find("5.00 kB       0-63   64-127        10  500 B\n") != std::string::npos);
   CHECK(text.find("  each row and column is 64 ranks, named by the first; ") != std::string::npos);
-  CHECK(text.find("  from \\ to  0   64\n          0   ·  ███\n         64   ·   ·\n") != std::string::npos);
+  CHECK(text.find("  from \\ to  0   64  128 192 256 320 384 448 512 576 640 704\n"
+                  "          0   ·  ███ ███ ███ ███ ███ ███ ███ ███ ███ ███ ███\n") != std::string::npos);
 }
 
 TEST_CASE("Bytes have three significant digits at most, and a unit that fits") {
