@@ -32,8 +32,10 @@ constexpr std::size_t kOuter = 3, kInner = 9;
 bool is_skipped(const database::Contents& experiment, const database::Context& self) {
   return self.kind == ContextKind::call || self.kind == ContextKind::root ||
          (self.flags & database::kStartUp) != 0 ||
-         ((self.flags & database::kRunTime) != 0 &&
-          views::is_interpreter(views::base_name(experiment.strings[self.module])));
+         // A program may be linked with the interpreter: its own code lies in the same module.
+         (((self.flags & database::kRunTime) != 0 ||
+           experiment.strings[self.module] == database::kPythonModule) &&
+          views::is_interpreter(views::frame_of(experiment, self)));
 }
 
 /// Of a procedure that the same procedure calls, directly or from its loops, the outer one: as views fold

@@ -50,6 +50,8 @@ TEST_CASE("A short call path loses code without names before the program's own f
   ContextId at = 0;
   for (const char* const name : {"<module>", "main", "Solver.exchange"})
     at = sample.add(at, {ContextKind::procedure, name, "heat.py", 1, "<python>"});
+  at = sample.add(at,
+                  {ContextKind::procedure, "_find_and_load", "<frozen importlib._bootstrap>", 1, "<python>"});
   at = sample.add(at, {ContextKind::loop, "", "heat.py", 3, "<python>"});
   for (const char* const name : {"MPI.so@0xe3910", "MPI.so@0xe2520"})
     at = sample.add(at, {ContextKind::procedure, name, "", 0, "/lib/MPI.cpython-311-x86_64-linux-gnu.so"});
