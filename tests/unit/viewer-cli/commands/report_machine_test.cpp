@@ -10,20 +10,28 @@
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer::testing::report_machine_test {
+namespace {
+
+/// Each of four threads works for 3 of 5 s, and was ready to run for 2 s, in its work or while it waited.
+void lack_processors(database::Experiment& e, bool in_work) {
+  for (std::uint32_t location = 0; location < 4; ++location) {
+    e.machine.threads.push_back({.location = location,
+                                 .ran_ns = 3 * kSecond,
+                                 .runnable_ns = 2 * kSecond,
+                                 .lived_ns = 5 * kSecond,
+                                 .sampled_ns = 5 * kSecond,
+                                 .idle_ns = 2 * kSecond,
+                                 .cpu_ns = 3 * kSecond,
+                                 .work_ns = 3 * kSecond,
+                                 .work_cpu_ns = (in_work ? 1 : 3) * kSecond});
+  }
+}
+
+}  // namespace
 
 TEST_CASE("Waiting without a processor is unexplained for that reason") {
   SimpleSample starved(4, 3, 2, true);
-  for (std::uint32_t location = 0; location < 4; ++location) {
-    starved.sample.build().machine.threads.push_back({.location = location,
-                                                      .ran_ns = 3 * kSecond,
-                                                      .runnable_ns = 2 * kSecond,
-                                                      .lived_ns = 5 * kSecond,
-                                                      .sampled_ns = 5 * kSecond,
-                                                      .idle_ns = 2 * kSecond,
-                                                      .cpu_ns = 3 * kSecond,
-                                                      .work_ns = 3 * kSecond,
-                                                      .work_cpu_ns = 3 * kSecond});
-  }
+  lack_processors(starved.sample.build(), false);
   CHECK(
       holds(flowing(run(starved.sample, {})),
             "8.00 s remain unexplained. For up to 8.00 s of it ranks lacked a processor: either they waited "
@@ -34,17 +42,7 @@ TEST_CASE(
     "Who lacks processors is said with what is lacked in waits, and commands beside ranks are not named") {
   SimpleSample starved(4, 3, 2, true);
   database::Experiment& e = starved.sample.build();
-  for (std::uint32_t location = 0; location < 4; ++location) {
-    e.machine.threads.push_back({.location = location,
-                                 .ran_ns = 3 * kSecond,
-                                 .runnable_ns = 2 * kSecond,
-                                 .lived_ns = 5 * kSecond,
-                                 .sampled_ns = 5 * kSecond,
-                                 .idle_ns = 2 * kSecond,
-                                 .cpu_ns = 3 * kSecond,
-                                 .work_ns = 3 * kSecond,
-                                 .work_cpu_ns = kSecond});
-  }
+  lack_processors(e, true);
   e.machine.suspects.push_back(
       {.kind = database::MachineKind::oversubscribed, .lost_ns = 8 * kSecond, .locations = {0, 1, 2, 3}});
   CHECK(run(starved.sample, {})
