@@ -58,14 +58,15 @@ Json thread_causes_json(const views::Figures& figures) {
   const auto list = [&](const std::vector<ThreadCause>& causes_of) {
     Json array = Json::array();
     for (const ThreadCause& cause : causes_of) {
-      array.push_back(
-          {{"id", 'c' + std::to_string(cause.context)},
-           {"path", path_json(experiment, cause.context)},
-           {"role", experiment.roles[cause.role].name},
-           {"caused_s", cause.caused_s},
-           {"loop", path_or_null(cause.loop)},
-           {"serial", cause.serial},
-           {"awaits", path_or_null(cause.awaits == nullptr ? database::kNone : cause.awaits->suspect)}});
+      array.push_back({{"id", 'c' + std::to_string(cause.context)},
+                       {"path", path_json(experiment, cause.context)},
+                       {"role", experiment.roles[cause.role].name},
+                       {"caused_s", cause.caused_s},
+                       {"loop", path_or_null(cause.loop)},
+                       {"serial", cause.serial},
+                       {"awaits", path_or_null(cause.delay               ? cause.delay->scope.context
+                                               : cause.awaits == nullptr ? database::kNone
+                                                                         : cause.awaits->suspect)}});
     }
     return array;
   };
@@ -77,7 +78,9 @@ Json thread_causes_json(const views::Figures& figures) {
           {"lock_caused_s", causes.lock_caused_s},
           {"lock_unborne_s", causes.lock_unborne_s},
           {"idleness", list(causes.idleness)},
-          {"locks", list(causes.locks)}};
+          {"locks", list(causes.locks)},
+          {"overhead_s", causes.overhead_s},
+          {"overhead", list(causes.overhead)}};
 }
 
 Table varying_gaps_table(const database::Contents& experiment) {

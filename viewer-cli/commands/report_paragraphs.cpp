@@ -306,23 +306,32 @@ class Report {
   }
 
   /// CPU time beside wall time (docs/algorithms.md 5.6), where nothing was said of the machine.
+  /// Where neither the verdict nor the sleep that work() names says it.
   void busy_machine() {
-    if (!experiment_.machine().suspects.empty()) return;
+    if (!experiment_.machine().suspects.empty() || verdict_.kind == VerdictKind::starved) return;
+    constexpr double kNearlyAll = 0.8;
+    double without_s = 0;
+    for (const RoleIdleness& role : diagnosis_.roles) {
+      if (const std::optional<WorkTime> work = work_time(figures_, role.role))
+        without_s += std::max(0.0, work->wall_s - work->cpu_s);
+    }
+    const Losses& losses = verdict_.losses;
+    if (losses.asleep_s + losses.io_s - losses.io_waited_s >= kNearlyAll * without_s) return;
     for (const RoleIdleness& role : diagnosis_.roles) {
       const std::optional<WorkTime> work = work_time(figures_, role.role);
       if (!work || work->cpu_share() >= kMostlyCpu || work->wall_s < kWorthListing * diagnosis_.total_s)
         continue;
       const bool only = diagnosis_.roles.size() == 1;
       out_.say("Outside waits, " + (only ? "the run" : "the " + role_phrase(experiment_, role.role)) +
-               " had a processor only " + keep(round_percent(work->cpu_share())) +
-               " of the time: " + what_stretches(role.role) + " stretch it.");
+               " used a processor only " + keep(round_percent(work->cpu_share())) +
+               " of the time; the rest is " + off_processor(role.role) + '.');
     }
   }
 
-  [[nodiscard]] std::string what_stretches(std::uint32_t role) const {
+  [[nodiscard]] std::string off_processor(std::uint32_t role) const {
     const std::optional<double> runnable = runnable_share(experiment_, role);
-    return runnable && *runnable < kHardlyRunnable ? "sleep, I/O or page faults"
-                                                   : "more threads than free cores, sleep or I/O";
+    return std::string("sleep, input and output, or ") +
+           (runnable && *runnable < kHardlyRunnable ? "page faults" : "waiting for a free processor");
   }
 
   [[nodiscard]] bool traced() const { return experiment_.trace().traced > 0; }

@@ -129,12 +129,14 @@ CostlyCode costliest_of(std::span<const Cause> causes) {
 
 }  // namespace
 
+bool is_in_call(const database::Contents& experiment, const database::TimedScope& scope) {
+  return !scope.between && (experiment.contexts[scope.context].flags & database::kInWait) != 0;
+}
+
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const Cause> causes) {
   if (causes.empty()) return std::nullopt;
-  const auto is_call = [&](const database::TimedScope& scope) {
-    return !scope.between && (experiment.contexts[scope.context].flags & database::kInWait) != 0;
-  };
+  const auto is_call = [&](const database::TimedScope& scope) { return is_in_call(experiment, scope); };
   CostliestCode found{.code = costliest_of(causes), .of_program = {}};
   found.in_call = is_call(found.code.scope);
   if (!found.in_call) return found;
@@ -198,7 +200,8 @@ std::string main_causes_phrase(const views::Figures& figures, std::size_t width,
   std::vector<Cause> causes(experiment.trace().causes.begin(), experiment.trace().causes.end());
   for (Cause& cause : causes) cause.scope.context = scopes.of(cause.scope.context);
   for (auto& [scope, code] : codes_of(causes))
-    if (static_cast<double>(code.cost_ns) >= kMuch * whole) large.push_back(std::move(code));
+    if (static_cast<double>(code.cost_ns) >= kMuch * whole && !is_in_call(experiment, scope))
+      large.push_back(std::move(code));
   std::ranges::stable_sort(large, std::ranges::greater(), &CostlyCode::cost_ns);
   if (large.size() > kMost) large.resize(kMost);
   std::vector<std::string> parts;

@@ -50,6 +50,9 @@ struct CostliestCode {
   bool in_call = false;
 };
 
+/// Whether that is an MPI call, beyond its waits, rather than the program's own code.
+bool is_in_call(const database::Contents& experiment, const database::TimedScope& scope);
+
 /// Of causes by scope; nothing where there are none.
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const database::Cause> causes);
@@ -60,8 +63,8 @@ std::optional<CostliestCode> costliest_code(const database::Contents& experiment
 std::string cause_phrase(const views::Figures& figures, database::ContextId context, bool article,
                          std::size_t width, bool unicode);
 
-/// What causes a fifth of all waiting or more, at most two: `ice (in spin at c.c:6) on rank 1 (46 %) and
-/// output on rank 0 (40 %)`; empty where nothing does.
+/// The program's code that causes a fifth of all waiting or more, at most two: `ice (in spin at c.c:6) on
+/// rank 1 (46 %) and output on rank 0 (40 %)`; empty where nothing does.
 std::string main_causes_phrase(const views::Figures& figures, std::size_t width, bool unicode);
 
 /// Who waited for a thread: the exact waits of a run, by whom and where they were for.

@@ -24,15 +24,18 @@ bool is_of_ranks(const database::Contents& experiment, std::uint32_t role) {
   return experiment.run.ranks > 0 && experiment.roles[role].name == "main";
 }
 
-/// The share of a role's idleness that time lines show to be for ranks that were late.
-double share_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
+/// The share of the idleness within a context that time lines show to be for ranks that were late.
+double share_for_late_ranks(const views::Figures& figures, const Blamed& blamed) {
   const database::Contents& experiment = figures.experiment();
   const std::optional<std::uint32_t> idleness = views::metric_named(experiment, "idleness");
-  const double idle_ns = idleness ? static_cast<double>(figures.context(role, *idleness, 0, true).sum) : 0;
+  const double idle_ns =
+      idleness ? static_cast<double>(figures.context(blamed.role, *idleness, blamed.context, true).sum) : 0;
   if (idle_ns <= 0) return 1;
   double late_ns = 0;
+  const database::ContextId end = experiment.contexts[blamed.context].end;
   for (const database::Wait& wait : experiment.waits()) {
-    if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
+    if (wait.exact && blamed.context <= wait.context && wait.context < end &&
+        metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
       late_ns += static_cast<double>(wait.ns);
   }
   return late_ns / idle_ns;
@@ -40,14 +43,15 @@ double share_for_late_ranks(const views::Figures& figures, std::uint32_t role) {
 
 /// Why idleness is unexplained, behind what was found, which is `explained` of it; where all that could have
 /// been was measured.
-std::string reason(const views::Figures& figures, std::uint32_t role, double explained) {
+std::string reason(const views::Figures& figures, const Blamed& blamed, double explained) {
   const database::Contents& experiment = figures.experiment();
+  const std::uint32_t role = blamed.role;
   if (!is_of_ranks(experiment, role)) return "the slow thread may change over time.";
   if (first_ended(experiment))
     return "ranks may have waited for a rank that ended early, or the slow rank changes over time.";
   if (experiment.trace().traced == 0)
     return "the slow rank may change over time, which hpcrun-lite --trace shows.";
-  const double left_for_late = share_for_late_ranks(figures, role) - explained;
+  const double left_for_late = share_for_late_ranks(figures, blamed) - explained;
   if (2 * left_for_late >= 1 - explained) return "the slow rank may change over time; see `causes`.";
   return explained > 0 ? "most of that is not for late ranks." : "most waiting is not for late ranks.";
 }
@@ -166,7 +170,7 @@ std::string unexplained_phrase(const views::Figures& figures, const Blamed& blam
     if (!left.empty()) return left + " remain unexplained, most of it waited for " + rank + ": see `causes`.";
     return "Most of it is waited for " + rank + ": see `causes`.";
   }
-  return found + ": " + reason(figures, role, explained);
+  return found + ": " + reason(figures, blamed, explained);
 }
 
 std::string no_suspects_phrase(const database::Contents& experiment) {

@@ -5,6 +5,7 @@
 #include "findings/losses.hpp"
 
 #include "blame/machine.hpp"
+#include "findings/causes.hpp"
 #include "findings/crowded.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
@@ -265,9 +266,7 @@ class Measurement {
   [[nodiscard]] double late_code_s() const {
     double cost_s = 0, lacked_s = 0;
     for (const database::Cause& cause : experiment_.trace().causes) {
-      const bool in_call =
-          !cause.scope.between && (experiment_.contexts[cause.scope.context].flags & database::kInWait) != 0;
-      if (!in_call) cost_s += seconds_of(cause.cost_ns());
+      if (!is_in_call(experiment_, cause.scope)) cost_s += seconds_of(cause.cost_ns());
     }
     for (const database::ScheduledThread& thread : experiment_.machine().threads) {
       if (experiment_.locations[thread.location].rank >= 0)

@@ -34,12 +34,15 @@ struct NamedCause {
 };
 
 /// Empty where no code can be named. `assemble at a.c:12 (serial)`, `the loop at a.c:12 in sweep`, `MPI_Recv
-/// for smooth at b.c:7 (rank 3)`.
+/// for smooth at b.c:7 (rank 3)`, which time lines know better than suspects do.
 std::string name_of_cause(const views::Figures& figures, const ThreadCause& cause, std::size_t width,
                           bool unicode) {
   const database::Contents& experiment = figures.experiment();
   if (is_mpi_wait(experiment, cause.context)) {
     std::string name = procedure_name(experiment, cause.context, width, unicode);
+    if (cause.delay)
+      return name + " for " + cause_phrase(figures, cause.delay->scope.context, true, width, unicode) + " (" +
+             threads_phrase(experiment, cause.delay->who.locations()) + ')';
     if (cause.awaits == nullptr) return name;
     return name + " for " + name_of(experiment, suspect_names(experiment, width, unicode), *cause.awaits) +
            " (" + threads_phrase(experiment, cause.awaits->locations) + ')';

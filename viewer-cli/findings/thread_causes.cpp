@@ -230,6 +230,7 @@ class Explanation {
   void add_to(ThreadCause& cause) const {
     if (is_mpi_wait(experiment_, cause.context)) {
       cause.awaits = awaited(cause);
+      cause.delay = delay_of(cause.context);
       return;
     }
     ContextId loop = loop_of_region(experiment_, cause.context);
@@ -259,6 +260,16 @@ class Explanation {
       if (ns >= kOwnPart * cause.caused_s * kNsPerSecond) return below;
     }
     return database::kNone;
+  }
+
+  /// Of the program's own code, where an MPI call did.
+  [[nodiscard]] std::optional<CostlyCode> delay_of(ContextId call) const {
+    std::vector<database::Cause> causes;
+    for (const database::Cause& each : experiment_.trace().causes)
+      if (each.waits_in == call) causes.push_back(each);
+    const std::optional<CostliestCode> found = costliest_code(experiment_, causes);
+    if (!found) return std::nullopt;
+    return found->in_call ? found->of_program : found->code;
   }
 
   [[nodiscard]] const database::Suspect* awaited(const ThreadCause& cause) const {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "database/contents.hpp"
+#include "findings/causes.hpp"
 #include "views/figures.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct ThreadCause {
   /// The code that a call of MPI waits for, by the blame of its waiting (docs/algorithms.md 5); null: it is
   /// no such call, or nobody is suspected.
   const database::Suspect* awaits = nullptr;
+  /// With time lines: the code that cost most of those who waited in that call; else nothing.
+  std::optional<CostlyCode> delay = {};
 };
 
 /// Who idles because of whom within processes (docs/algorithms.md 12).

@@ -260,7 +260,9 @@ class VerdictWords {
       if (!crowds.empty()) crowded = crowd_phrase(experiment_, crowds.front());
     }
     return crowded + (crowded.empty() ? "" : "; ") +
-           (who.empty() ? std::string("threads") : threads_phrase(experiment_, who)) +
+           (who.empty()                         ? std::string("threads")
+            : experiment_.locations.size() == 1 ? std::string("the program")
+                                                : threads_phrase(experiment_, who)) +
            (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " + part +
            (some ? (who.size() == 1 ? " of its time." : " of their time.") : " of the time.");
   }

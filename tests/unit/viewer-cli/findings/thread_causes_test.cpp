@@ -138,6 +138,36 @@ TEST_CASE("What OpenMP's run-time library takes is told, and then no advice on s
   for (const std::string& phrase : phrases) CHECK(phrase.find("schedule(dynamic)") == std::string::npos);
 }
 
+TEST_CASE("With time lines, a main thread's call of MPI waits for what cost its waits") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "idleness-counted"}};
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId receive = sample.add(main, {ContextKind::procedure, "MPI_Recv", "", 0, "libmpi.so",
+                                              database::kFrontier | database::kInWait});
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  const ContextId iteration = sample.add(root, {ContextKind::procedure, "iterate", "b.c", 7});
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
+  sample.add_location(0, 0, mains);
+  sample.add_location(0, 1, workers);
+  sample.add_location(1, 1, workers);
+  sample.set(receive, kTime, 0, 50 * kSecond);
+  sample.set(receive, kIdleness, 0, 50 * kSecond);
+  sample.set(receive, kCaused, 0, 50 * kSecond);
+  sample.set(root, kTime, 1, 60 * kSecond);
+  sample.set(0, 3, 1, 50 * kSecond);
+  sample.set(iteration, kTime, 2, 60 * kSecond);
+  sample.build().trace.traced = 2;
+  sample.build().trace.causes = {
+      {.location = 2, .scope = {.context = iteration}, .short_term_ns = 40 * kSecond, .waits_in = receive},
+      {.location = 0, .scope = {.context = main}, .short_term_ns = 90 * kSecond, .waits_in = iteration}};
+  sample.finish();
+  const std::vector<std::string> phrases = thread_cause_phrases(views::Figures(sample), 170, 60, false);
+  REQUIRE(phrases.size() == 1);
+  CHECK(wrap(phrases[0], 1000)
+            .find("while the main thread is in MPI_Recv for iterate at b.c:7 (rank 1 thread 1)") !=
+        std::string::npos);
+}
+
 TEST_CASE("What one thread alone does in a loop of a team is not serial") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
   const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
