@@ -25,7 +25,7 @@ struct Outcome {
   /// file of rules may serve for several programs, so they are no problem.
   std::vector<std::string> vain_rules;
   std::vector<std::string> unread_modules;  ///< on rank 0, likewise (unread_modules())
-  std::string some_ranks;  ///< "ranks 0-3 of 16" where not all were measured; else empty
+  std::string some_ranks;                   ///< "ranks 0-3 of 16" where not all were measured; else empty
   double seconds = 0;
   bool private_for_inputs = false;  ///< fewer may read the database than the mask of modes would let
   /// Written, but files were unreadable, processes cut short, samples dropped, or more than 1 % of the time

@@ -4,6 +4,7 @@
 #include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "text/shorten.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include "database/procedure_name.hpp"
 #include "findings/coverage.hpp"
 #include "findings/long_segments.hpp"
+#include "findings/phrases.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"

@@ -9,6 +9,7 @@
 
 #include "findings/phrases.hpp"
 #include "findings/serving_threads.hpp"
+#include "text/quantity.hpp"
 #include "views/column.hpp"
 
 #include <algorithm>

@@ -131,7 +131,7 @@ class VerdictWords {
       case VerdictKind::too_short:
         break;
     }
-    if (const std::string nothing = nothing_sampled_phrase(experiment_, losses_.total_s, losses_.samples);
+    if (std::string nothing = nothing_sampled_phrase(experiment_, losses_.total_s, losses_.samples);
         !nothing.empty())
       return nothing;
     if (losses_.mostly_lost())

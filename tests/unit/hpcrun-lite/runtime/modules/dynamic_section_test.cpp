@@ -71,7 +71,8 @@ TEST_CASE("A weak reference to nothing has a slot without version") {
   for (const ImportSlot& slot : slots_of(library, "__gmon_start__")) {
     const DynamicSection section(library);
     CHECK(section.version_of(slot) == nullptr);
-    CHECK((*slot.word == nullptr || section.holds(*slot.word)));  // not bound yet: an entry of the linkage table
+    CHECK((*slot.word == nullptr ||
+           section.holds(*slot.word)));  // not bound yet: an entry of the linkage table
   }
 }
 
