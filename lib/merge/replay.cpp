@@ -248,7 +248,7 @@ std::vector<std::string> Replay::problems() const {
   const TimeLines& opened = state_->opened;
   lines.insert(lines.end(), opened.problems.begin(), opened.problems.end());
   for (const auto& [file, why] : *opened.broken_off)
-    lines.push_back(file + ": " + why + "; what lies before the damage is used");
+    lines.emplace_back(file).append(": ").append(why).append("; what lies before the damage is used");
   return lines;
 }
 

@@ -39,8 +39,8 @@ void write_suspects(std::ostream& out, const Screen& screen, std::size_t width,
           << unwrapped(work) << std::string(widths[1] - columns(work) + 3, ' ') << unwrapped(worth) << '\n';
     } else {
       out << start << screen.bold(wrap(name, width, start.size(), start.size())) << '\n'
-          << std::string(start.size(), ' ') << wrap(work + ", " + worth, width, start.size(), start.size())
-          << '\n';
+          << std::string(start.size(), ' ')
+          << wrap(std::string(work).append(", ").append(worth), width, start.size(), start.size()) << '\n';
     }
   }
 }

@@ -356,7 +356,7 @@ CULPRIT_EXPORT int fcntl64(int descriptor, int command, ...) {
 }
 
 // The C library exports some functions under two names, and old programs call the second.
-// NOLINTBEGIN(bugprone-reserved-identifier): names of the C library
+// NOLINTBEGIN(bugprone-macro-parentheses,bugprone-reserved-identifier): names of the C library
 #define CULPRIT_ALSO(second, name) CULPRIT_EXPORT decltype(name) second __attribute__((alias(#name)));
 CULPRIT_ALSO(__close, close)
 CULPRIT_ALSO(__connect, connect)
@@ -372,4 +372,4 @@ CULPRIT_ALSO(__sendmmsg, sendmmsg)
 CULPRIT_ALSO(__sigsuspend, sigsuspend)
 CULPRIT_ALSO(__sigtimedwait, sigtimedwait)
 CULPRIT_ALSO(__write, write)
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-macro-parentheses,bugprone-reserved-identifier)

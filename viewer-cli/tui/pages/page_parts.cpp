@@ -88,7 +88,8 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     const Target target =
         segment ? Target{Target::Kind::time, 0, {}, segment->rank, segment->segment, segment->level, {}}
                 : to_context(first.context, first.locations);
-    PageLine line = link_line(fits ? name + "  " + text : name, right, target, width, 0, workspace.unicode());
+    PageLine line = link_line(fits ? std::string(name).append("  ").append(text) : name, right, target, width,
+                              0, workspace.unicode());
     line.topic = row.topic;
     page.add(std::move(line));
     if (brief) continue;

@@ -195,6 +195,7 @@ char32_t TimePane::part_sign(int part) const {
 std::vector<LegendEntry> TimePane::legend_entries(bool tall) const {
   const bool unicode = workspace_.unicode();
   std::vector<LegendEntry> entries;
+  entries.reserve(legend_.size() + 2);
   for (int part = 0; part < static_cast<int>(legend_.size()); ++part)
     entries.push_back({part_sign(part), part_tone(part), legend_[static_cast<std::size_t>(part)]});
   if (tall) entries.push_back({unicode ? U'━' : U'~', Tone::hot, "critical path"});
