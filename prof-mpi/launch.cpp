@@ -53,8 +53,8 @@ Launch detect_launch() {
     if (number(rank) && tasks > 1)
       return {.launched = true, .rank = *number(rank), .size = tasks, .implementations = either};
   }
-  // A script of PBS is the first task of its first node. Of copies each is told so: which there are is not
-  // known.
+  // A script of PBS is the first task of its first node. PBS does not say how many copies run, nor which one
+  // this is: so each of them refuses.
   const int place = number("PBS_VNODENUM").value_or(number("PBS_NODENUM").value_or(0));
   if (place > 0 || number("PBS_TASKNUM").value_or(0) > 1)
     return {.launched = true, .copies = true, .implementations = either};

@@ -28,10 +28,12 @@ std::string_view without_return_type(std::string_view name) {
   for (std::size_t at = 0; at < name.size(); ++at) {
     const char letter = name[at];
     const bool opens = letter == '<' || letter == '(' || letter == '{';
-    if (depth == 0 && (name.substr(at).starts_with("operator") || (letter == '(' && at > begin))) break;
-    if (letter == ' ' && depth == 0) begin = at + 1;
+    const bool closes = letter == '>' || letter == ')' || letter == '}';
+    const bool is_name = name.substr(at).starts_with("operator") || (letter == '(' && at > begin);
+    if (depth == 0 && is_name) break;
+    if (depth == 0 && letter == ' ') begin = at + 1;
     if (opens) ++depth;
-    if ((letter == '>' || letter == ')' || letter == '}') && depth > 0) --depth;
+    if (closes && depth > 0) --depth;
   }
   return name.substr(begin);
 }

@@ -55,7 +55,7 @@ double without_processor(const database::Contents& experiment) {
   double sum_ns = 0;
   for (const database::ScheduledThread& thread : experiment.machine().threads)
     sum_ns += std::min(blame::preempted(thread).waits_ns, static_cast<double>(thread.idle_ns));
-  return sum_ns / 1e9;
+  return sum_ns / kNsPerSecond;
 }
 
 /// Whether ranks started processes of another world or connected to some, whose operations are missing.
@@ -85,7 +85,7 @@ NotLate not_late(const views::Figures& figures, const std::map<database::Context
     if (call.context == 0) continue;  // further call paths: nothing is known of their time
     double idle = 0;
     for (std::uint32_t role = 0; idleness && role < experiment.roles.size(); ++role)
-      idle += static_cast<double>(figures.context(role, *idleness, call.context, true).sum) / 1e9;
+      idle += static_cast<double>(figures.context(role, *idleness, call.context, true).sum) / kNsPerSecond;
     const auto found = late.find(call.context);
     const double rest = std::max(0.0, idle - (found == late.end() ? 0 : found->second));
     if (meets && receives(mpi_call_name(experiment, call.context))) {

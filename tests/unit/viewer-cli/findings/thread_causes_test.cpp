@@ -88,7 +88,7 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
         "a.c:40.");
 }
 
-TEST_CASE("Waiting that nobody bears is told, and locks first where they take more") {
+TEST_CASE("The report tells what nobody causes, and begins with what takes more") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "lock-wait-caused", "idleness-counted",
                            "idleness-unborne", "lock-wait-counted", "lock-wait-unborne"}};
   const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
