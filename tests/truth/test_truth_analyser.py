@@ -223,6 +223,13 @@ class Collectives(unittest.TestCase):
             logs.call(rank, wait, 80, "MPI_Wait", "completes:1")
         self.assertEqual(logs.waits(), [("wait-at-barrier", 0, 40, 1)])
 
+    def test_a_nonblocking_one_waits_until_the_last_is_back_in_mpi(self):
+        logs = Logs(3)
+        for rank, (wait, end) in enumerate(((200, 765), (300, 762), (750, 760))):
+            logs.call(rank, 100, 101, "MPI_Iallreduce", "collective:3,0,0,1")
+            logs.call(rank, wait, end, "MPI_Wait", "completes:1")
+        self.assertEqual(logs.waits(), [("wait-at-nxn", 0, 530, 2), ("wait-at-nxn", 1, 430, 2)])
+
     def test_a_missing_participant_is_counted(self):
         logs = Logs(3)
         for rank in (0, 1):

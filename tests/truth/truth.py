@@ -40,6 +40,8 @@ wait-at-root         blocking bcast, reduce, scan (of a reduction not the root):
                      definition. Let F be the moment by which it and all that it needs by definition have entered, B the shortest
                      stay of any member for each level of a binary tree (times ceil(log2 members)), and K the last enter of another
                      member before the own exit. If K - F > B, and exit - K <= max(K - F, B): until K - B, instead of the above.
+                     Nonblocking ones of any kind wait so at the completing call, too, by the enters, exits and stays of all
+                     completing calls, and F of the starting ones; by the name of their kind where they are no bcast, reduce, scan.
 late-post            MPI_Win_start: until the latest enter of the matching MPI_Win_post; where this does not fall into
                      the start, the same at MPI_Win_complete.
 early-transfer       RMA operation: until the target's MPI_Win_post.

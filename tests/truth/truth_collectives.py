@@ -8,7 +8,8 @@ from truth_waits import Wait, Waits
 
 class Collectives(Waits):
     def _match_collectives(self):
-        """{"instances": [(kind, root, members, {rank: call}, operations)], "started": {(rank, operation): end}}."""
+        """{"instances": [(kind, root, members, {rank: call}, operations)], "started": {(rank, operation): end},
+        "returned": the same}."""
         found = collections.defaultdict(dict)
         kinds = {}
         for log in self.ranks:
@@ -20,7 +21,8 @@ class Collectives(Waits):
                     found[key][log.rank] = (call, operation)
                     if kinds.setdefault(key, (kind, root)) != (kind, root):
                         raise LogError(f"collective {key}: ranks disagree about what it is")
-        instances, started = [], {}
+        instances, started, returned = [], {}, {}
+        completed = {log.rank: self._completed_operations(log) for log in self.ranks}
         for key, calls in sorted(found.items()):
             members = list(self.by_rank[min(calls)].members(key[0]))
             if set(members) != set(calls):
@@ -33,7 +35,11 @@ class Collectives(Waits):
                 if operation:
                     end = self._collective_end(COLLECTIVES[kind], root, members, enters, rank)
                     started[rank, operation] = end
-        return {"instances": instances, "started": started}
+            inside = {rank: completed[rank][operation][0] for rank, (_, operation) in calls.items()
+                      if operation in completed[rank]}  # fmt: skip
+            for rank, (_, operation) in calls.items() if len(inside) == len(calls) else ():
+                returned[rank, operation] = self._late_return(COLLECTIVES[kind], root, members, enters, inside, rank)
+        return {"instances": instances, "started": started, "returned": returned}
 
     @staticmethod
     def _collective_end(kind, root, members, enters, rank):
@@ -54,13 +60,21 @@ class Collectives(Waits):
 
     def _held_up(self, kind, root, members, enters, rank):
         """The same where a rank was held up by one that it does not need by definition."""
-        own = enters[rank]
         if kind not in ("bcast", "reduce", "scan") or (kind == "reduce" and rank == root):
             return None
+        return self._kept_inside(kind, root, members, enters, enters, rank)
+
+    def _late_return(self, kind, root, members, enters, inside, rank):
+        """The same of a nonblocking one, which goes on only `inside` the calls that complete it."""
+        kept = self._kept_inside(kind, root, members, enters, inside, rank)
+        return kept and ("wait-at-root" if kind in ("bcast", "reduce", "scan") else f"wait-at-{kind}", *kept[1:])
+
+    def _kept_inside(self, kind, root, members, enters, inside, rank):
+        own = inside[rank]
         needed = self._collective_end(kind, root, members, enters, rank)
         free = max(own.enter, needed[1] if needed else 0)
-        bytes_cost = min(call.duration for call in enters.values()) * (len(members) - 1).bit_length()
-        others = [enters[other] for other in members if other != rank and enters[other].enter < own.exit]
+        bytes_cost = min(call.duration for call in inside.values()) * (len(members) - 1).bit_length()
+        others = [inside[other] for other in members if other != rank and inside[other].enter < own.exit]
         if not others:
             return None
         last = max(others, key=lambda call: (call.enter, members.index(call.rank)))

@@ -72,6 +72,8 @@ class Messages(Waits):
                              if entry[1].completed is call]
                     if key is not call and (log.rank, key) in collectives["started"]:
                         ends.append(collectives["started"][log.rank, key])
+                        if call.function not in EARLIEST_COMPLETES:
+                            ends.append(collectives["returned"].get((log.rank, key)))
                 ends += [self._probe_end(call, *probe) for probe in call.all("probes")]
                 ends = self._needed([end for end in ends if end is not None], call, eager)
                 if ends:

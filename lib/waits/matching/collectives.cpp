@@ -9,6 +9,7 @@
 // the analysis.
 #include "waits/matching/collectives.hpp"
 
+#include "waits/matching/collective_kinds.hpp"
 #include "waits/timeline/dependencies.hpp"
 
 #include <algorithm>
@@ -34,42 +35,6 @@ bool enters_later(const Mark& a, const Mark& b) {
 /// Of an `other` that may be nobody.
 bool comes_before(const Mark& mark, const Mark& other) {
   return other.rank < 0 || mark.ns < other.ns || (mark.ns == other.ns && is_lower(mark, other));
-}
-
-/// What an instance of this kind makes its members wait for; none where that depends on the member.
-WaitPattern pattern_of(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::barrier:
-      return WaitPattern::wait_at_barrier;
-    case OperationKind::one_to_all:
-      return WaitPattern::late_broadcast;
-    case OperationKind::all_to_one:
-      return WaitPattern::early_reduce;
-    case OperationKind::prefix:
-      return WaitPattern::early_scan;
-    case OperationKind::initialize:
-      return WaitPattern::wait_at_init;
-    case OperationKind::finalize:
-      return WaitPattern::wait_at_finalize;
-    case OperationKind::create:
-      return WaitPattern::wait_at_create;
-    case OperationKind::free:
-      return WaitPattern::wait_at_free;
-    case OperationKind::fence:
-      return WaitPattern::wait_at_fence;
-    default:
-      return WaitPattern::wait_at_nxn;
-  }
-}
-
-/// Whether it synchronizes all members, if none leaves it before the last one enters it.
-bool joins_all(OperationKind kind) {
-  return kind != OperationKind::one_to_all && kind != OperationKind::all_to_one &&
-         kind != OperationKind::prefix;
-}
-
-bool is_rooted(OperationKind kind) {
-  return kind == OperationKind::one_to_all || kind == OperationKind::all_to_one;
 }
 
 /// Of a whole instance: who was held up by members that it does not need by definition.
@@ -180,7 +145,9 @@ int Collectives::home_of(const Key& key) const {
 
 void Collectives::observe(const CallSite& call, const Operation& operation) {
   if (operation.begins) begin(call, operation);
-  if (operation.completes && !operation.begins) completions_.completed(call, operation.id);
+  if (!operation.completes || operation.begins) return;
+  completions_.completed(call, operation.id);
+  returns_.complete(call, operation.id);
 }
 
 /// This rank's members of an instance; none yet where it is new.
@@ -240,6 +207,17 @@ void Collectives::begin(const CallSite& call, const Operation& operation) {
       .root = view.inter ? operation.peer == trace::kRootHere : operation.peer == view.rank,
       .bystander = view.inter && is_rooted(operation.kind) && operation.peer == trace::kNobody};
   if (store_.dependencies != nullptr) note_dependencies(call, operation, here);
+  if (!blocking) {
+    returns_.begin(call, {.context = context.global_id,
+                          .instance = instance,
+                          .size = context.size,
+                          .own_processes = context.own_processes,
+                          .kind = operation.kind,
+                          .operation = operation.id,
+                          .rank = rank,
+                          .root = here.root,
+                          .bystander = here.bystander});
+  }
   gather(call, operation.kind, here, own);
 }
 

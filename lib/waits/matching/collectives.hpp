@@ -5,6 +5,7 @@
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/matching/held_up.hpp"
+#include "waits/matching/returns.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/trace_store.hpp"
 
@@ -95,11 +96,12 @@ class Collectives {
   using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
 
   Collectives(const Contexts& contexts, exchange::MessageExchange& exchange, TraceStore& store,
-              Completions& completions)
+              Completions& completions, Returns& returns)
       : contexts_(contexts),
         exchange_(exchange),
         store_(store),
         completions_(completions),
+        returns_(returns),
         initiated_(contexts.slots()) {}
 
   /// A call that begins, completes or does both.
@@ -199,6 +201,7 @@ class Collectives {
   exchange::MessageExchange& exchange_;
   TraceStore& store_;
   Completions& completions_;
+  Returns& returns_;
   std::vector<std::uint32_t> initiated_;             // by slot of the contexts
   tsl::robin_map<Key, std::uint32_t, KeyHash> own_;  // their numbers
   std::vector<Own> owns_;                            // by number; kept for the next one's members

@@ -114,7 +114,8 @@ class Pass {
         exchange_(analysis),
         completions_(result_.store, own),
         messages_(rank_map, contexts_, own.size(), exchange_, result_.store, completions_),
-        collectives_(contexts_, exchange_, result_.store, completions_),
+        returns_(exchange_, result_.store, own.size()),
+        collectives_(contexts_, exchange_, result_.store, completions_, returns_),
         neighbors_(rank_map, contexts_, own, exchange_, result_.store, completions_),
         active_target_(rank_map, contexts_, exchange_, result_.store),
         locks_(rank_map, contexts_, exchange_, result_.store) {
@@ -204,12 +205,12 @@ class Pass {
   }
 
   void deliver() {
-    exchange_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    exchange_.deliver(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
     collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
       active_target_.fenced(window, rank, call);
     });
     locks_.close_round();
-    exchange_.deliver(messages_, collectives_, neighbors_, active_target_, locks_);
+    exchange_.deliver(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
   }
 
   void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
@@ -245,7 +246,7 @@ class Pass {
         ++count;
       }
       // While what this process sent is still in a processor's cache.
-      exchange_.deliver_own(messages_, collectives_, neighbors_, active_target_, locks_);
+      exchange_.deliver_own(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
       first = last;
     }
     return count;
@@ -473,6 +474,7 @@ class Pass {
   exchange::MessageExchange exchange_;
   Completions completions_;
   Messages messages_;
+  Returns returns_;
   Collectives collectives_;
   Neighbors neighbors_;
   ActiveTarget active_target_;

@@ -30,7 +30,8 @@ class Fencing {
         contexts_(analysis, own_),
         exchange_(analysis),
         completions_(store_, own_),
-        collectives_(contexts_, exchange_, store_, completions_),
+        returns_(exchange_, store_, own_.size()),
+        collectives_(contexts_, exchange_, store_, completions_, returns_),
         active_(rank_map_, contexts_, exchange_, store_) {
     for (Location location = 0; location < rank_map_.locations(); ++location) store_.open(location);
   }
@@ -73,6 +74,7 @@ class Fencing {
   culprit::exchange::MessageExchange exchange_;
   TraceStore store_;
   Completions completions_;
+  Returns returns_;
   Collectives collectives_;
   ActiveTarget active_;
 };

@@ -192,6 +192,72 @@ TEST_CASE("a nonblocking collective is waited for where it is completed") {
   CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 1, WaitPattern::wait_at_barrier, 500, 1, 0}});
 }
 
+namespace {
+
+/// All begin a nonblocking collective at 100 and compute. Ranks 0 and 1 are back at 200 and 300, rank 2 at
+/// 750.
+ScriptedRun late_return(OperationKind kind, bool any = false) {
+  ScriptedRun run(3);
+  const Operation operation = on(kind, 0, kind == OperationKind::one_to_all ? 0 : kNobody);
+  for (const std::int32_t rank : {0, 1, 2}) run.call(rank, 100, 101, {begun(operation, 4)});
+  run.call(0, 200, 765, {completed(operation, 4)}, 0, any);
+  run.call(1, 300, 762, {completed(operation, 4)});
+  run.call(2, 750, 760, {completed(operation, 4)});
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a nonblocking collective is waited for until its last member is back in MPI") {
+  // Two steps of 10, which the shortest stay takes, are what it costs.
+  for (const int analysts : {1, 2, 3}) {
+    CHECK(analyse(late_return(OperationKind::all_to_all), analysts).waits ==
+          std::vector<FoundWait>{{0, 1, WaitPattern::wait_at_nxn, 530, 2, 1},
+                                 {1, 1, WaitPattern::wait_at_nxn, 430, 2, 1}});
+    CHECK(analyse(late_return(OperationKind::one_to_all), analysts).waits ==
+          std::vector<FoundWait>{{0, 1, WaitPattern::wait_at_root, 530, 2, 1},
+                                 {1, 1, WaitPattern::wait_at_root, 430, 2, 1}});
+  }
+  SECTION("not by a call that returns at the first of several operations") {
+    CHECK(analyse(late_return(OperationKind::barrier, true)).waits ==
+          std::vector<FoundWait>{{1, 1, WaitPattern::wait_at_barrier, 430, 2, 1}});
+  }
+  SECTION("not where the library goes on without it") {
+    ScriptedRun run(2);
+    for (const std::int32_t rank : {0, 1})
+      run.call(rank, 100, 101, {begun(on(OperationKind::barrier, 0), 4)});
+    run.call(0, 200, 260, {completed(on(OperationKind::barrier, 0), 4)});
+    run.call(1, 700, 701, {completed(on(OperationKind::barrier, 0), 4)});
+    CHECK(analyse(run).waits.empty());
+  }
+  SECTION("not where most of the time passes when all are back") {
+    ScriptedRun run(2);
+    for (const std::int32_t rank : {0, 1})
+      run.call(rank, 100, 101, {begun(on(OperationKind::barrier, 0), 4)});
+    run.call(0, 200, 700, {completed(on(OperationKind::barrier, 0), 4)});
+    run.call(1, 300, 700, {completed(on(OperationKind::barrier, 0), 4)});
+    CHECK(analyse(run).waits.empty());
+  }
+  SECTION("nor where members never complete it") {
+    ScriptedRun run(2);
+    for (const std::int32_t rank : {0, 1})
+      run.call(rank, 100, 101, {begun(on(OperationKind::barrier, 0), 4)});
+    run.call(0, 200, 700, {completed(on(OperationKind::barrier, 0), 4)});
+    CHECK(analyse(run).waits.empty());
+  }
+}
+
+TEST_CASE("the code that keeps a rank out of a nonblocking collective bears the waits for it") {
+  ScriptedRun run = late_return(OperationKind::all_to_all);
+  const DelayCosts delays = analyse(run).delays;
+  std::uint64_t sum = 0;
+  for (const DelayCost& one : delays.costs) {
+    CHECK(one.location == 2);
+    sum += one.short_term_ns;
+  }
+  CHECK(sum + delays.unattributed_ns == 530 + 430);
+}
+
 TEST_CASE(
     "who waits for nobody in a nonblocking collective does not, whatever request had its place before") {
   for (const std::uint64_t per_round : {std::uint64_t{1}, std::uint64_t{1} << 18}) {
