@@ -18,8 +18,7 @@ enum class WaitRule : std::uint8_t {
   polls   ///< returns at once; who keeps asking waits (polling.hpp)
 };
 
-// -- Point to point
-// ------------------------------------------------------------------------------------------
+// Point to point:
 
 struct Message {
   int peer;  ///< MPI_ANY_SOURCE and MPI_PROC_NULL included
@@ -119,8 +118,7 @@ struct PersistentReceive {
   MPI_Request* request;
 };
 
-// -- Requests
-// ------------------------------------------------------------------------------------------------
+// Requests:
 
 /// MPI_Start and MPI_Startall.
 struct RequestStart {
@@ -165,8 +163,7 @@ struct RequestRelease {
   MPI_Request* request;
 };
 
-// -- Collectives
-// ---------------------------------------------------------------------------------------------
+// Collectives:
 
 /// Who waits for whom in a collective.
 enum class Flow : std::uint8_t { barrier, one_to_all, all_to_one, all_to_all, prefix, neighbors };
@@ -253,8 +250,7 @@ template <typename Sent, typename Received>
 PersistentCollective(Flow, int, MPI_Comm, Sent, Received, MPI_Request*)
     -> PersistentCollective<Sent, Received>;
 
-// -- One-sided
-// -----------------------------------------------------------------------------------------------
+// One-sided:
 
 enum class WindowFlavor : std::uint8_t { created, allocated, shared, dynamic };
 
@@ -360,8 +356,7 @@ struct LocalFlushAll {
   MPI_Win window;
 };
 
-// -- Communicators and groups
-// --------------------------------------------------------------------------------
+// Communicators and groups:
 
 /// Collective over `parent`; `*created` is known after the call, and MPI_COMM_NULL for some.
 struct CommunicatorCreation {
@@ -402,8 +397,7 @@ struct GroupRelease {
   MPI_Group* group;
 };
 
-// -- Files
-// ---------------------------------------------------------------------------------------------------
+// Files:
 
 /// `*file` is known after the call.
 struct FileOpening {

@@ -95,7 +95,7 @@ std::string value_problem(const std::string& text) {
   const std::size_t equals = text.find(" = ");
   if (text.starts_with(kUnreadable) && equals != std::string::npos) {
     return text.substr(kUnreadable.size(), equals - kUnreadable.size()) + ": '" + text.substr(equals + 3) +
-           "' is no such number as it takes";
+           "' is not a number that it takes";
   }
   return text;
 }

@@ -82,9 +82,12 @@ namespace {
 /// How long it is, and what balancing its code could save.
 std::string introduce_path(const database::Contents& experiment, bool unicode) {
   const std::uint64_t length = length_of(experiment);
-  std::uint64_t imbalance = 0;
-  for (const CriticalScope& one : experiment.trace().critical) imbalance += one.imbalance_ns;
-  const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment));
+  std::uint64_t imbalance = 0, of_calls = 0;
+  for (const CriticalScope& one : experiment.trace().critical) {
+    imbalance += one.imbalance_ns;
+    if (is_in_call(experiment, one.scope)) of_calls += one.imbalance_ns;
+  }
+  const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment) + of_calls);
   const bool threads = other_threads_call_mpi(experiment);
   const bool awaited = thread_waits_ns(experiment.trace().time_map) != 0;
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };

@@ -60,7 +60,9 @@ class TimeLines {
   [[nodiscard]] std::string dearest_cause() const {
     const std::vector<database::Cause> causes = causes_by_scope(experiment_);
     const std::uint64_t sum = waiting_after_init_ns(experiment_);
-    if (sum == 0) return "";
+    const double run_ns =
+        static_cast<double>(experiment_.trace().run_ns) * static_cast<double>(experiment_.run.ranks);
+    if (sum == 0 || static_cast<double>(sum) < kWorthReporting * run_ns) return "";
     if (const std::optional<CommonCause> common = common_cause(experiment_)) {
       return ' ' + out_.capital(common_cause_phrase(experiment_, *common, out_.width() / 3, out_.unicode())) +
              ", caused " + out_.share(static_cast<double>(common->who.sum()) / static_cast<double>(sum)) +
@@ -75,7 +77,8 @@ class TimeLines {
         (costliest->in_call ? " itself, beyond its waits," : "") + who + " caused " + share(code, sum) +
         " of " + out_.time(seconds_of(sum)) + " of waiting" +
         (code.long_term_ns > 0 ? ", " + out_.time(seconds_of(code.long_term_ns)) + " of it indirectly" : "");
-    if (const std::optional<CostlyCode>& own = costliest->of_program)
+    const std::optional<CostlyCode>& own = costliest->of_program;
+    if (own && static_cast<double>(own->cost_ns) >= kWorthReporting * static_cast<double>(sum))
       text += "; of the program's code, " + code_text(own->scope.context) + on_threads(*own) +
               " caused most, " + share(*own, sum);
     return text + '.';

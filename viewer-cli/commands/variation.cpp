@@ -120,9 +120,10 @@ const Variation& variation_of(const database::Contents& experiment, const std::s
     if (database::is_called(name, procedure)) return one;
     names += (names.empty() ? "" : ", ") + without_parameters(name);
   }
-  throw UsageError("--procedure: " + procedure + ": this database has the invocations of " +
-                   (names.empty() ? "no procedure" : names) + " (prof-mpi --segment " +
-                   print::shell_word(procedure) + " adds those of another)");
+  throw UsageError("--procedure: " + procedure +
+                   ": this database does not have its invocations (prof-mpi --segment " +
+                   print::shell_word(procedure) + " adds them" +
+                   (names.empty() ? "" : "; it has those of " + names) + ")");
 }
 
 Json variation_json(const database::Contents& experiment, const Variation& variation,

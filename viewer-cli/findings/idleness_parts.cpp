@@ -175,14 +175,19 @@ struct ShownParts {
   std::string whole;
 };
 
+/// Rounded to this part of the whole and finer, an amount would have digits that say nothing.
+constexpr double kFinest = 1e-4;
+
 /// In steps of the last digit of the whole, or of the second of the smallest amount that is to be
-/// recognized; the largest part takes what rounding leaves.
+/// recognized; the largest part takes what rounding leaves. An amount too small for that is left out.
 ShownParts shown_parts(const IdlenessParts& parts, double smallest_s = 0) {
   ShownParts shown;
   const double sum = parts.sum();
   if (sum <= 0) return shown;
   double step = std::pow(10, std::floor(std::log10(sum)) - 2);
-  if (smallest_s > 0) step = std::min(step, std::pow(10, std::floor(std::log10(smallest_s)) - 1));
+  if (smallest_s >= kFinest * sum)
+    step = std::min(step, std::max(std::pow(10, std::floor(std::log10(smallest_s)) - 1),
+                                   std::pow(10, std::floor(std::log10(kFinest * sum)))));
   const double all = std::round(sum / step);
   double rest = all;
   for (const auto& [part, what] : kNamedParts) {

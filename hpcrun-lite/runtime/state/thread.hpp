@@ -128,7 +128,6 @@ struct WaitSum {
   std::uint64_t ns;
 };
 
-/// What a thread has made others wait, and waited (docs/algorithms.md 12).
 /// A call that a function made.
 struct CallPlace {
   std::uintptr_t return_to, cfa;  ///< where it returned to; the stack pointer there
@@ -149,6 +148,7 @@ struct TakenLocks {
   }
 };
 
+/// What a thread has made others wait, and waited (docs/algorithms.md 12).
 struct Blame {
   Account account;
   std::uint64_t lock_caused, lock_waited, lock_unborne;  ///< ns

@@ -26,7 +26,7 @@ class ProcessCursor {
                 const SharedByProcesses& shared)
       : bytes_(&bytes), shared_(&shared), at_(begin), end_(end) {}
 
-  /// False: there are no more. Throws waits::SpillError.
+  /// False: there are no more. Throws storage::SpillError.
   bool next();
   /// Until the next next().
   [[nodiscard]] const ProcessSummary& process() const { return process_; }

@@ -22,11 +22,11 @@ class ProcessTable {
   ProcessTable() = default;
 
   /// Of all runs together, those that `keep` keeps. Takes `spill`, in which they lie and it is going to lie.
-  /// Throws waits::SpillError.
+  /// Throws storage::SpillError.
   ProcessTable(std::unique_ptr<storage::Spill> spill, std::vector<PackedRuns> runs,
                const std::function<bool(const ProcessSummary&)>& keep);
 
-  /// A single pass; what it refers to is overwritten by its next step. Steps throw waits::SpillError.
+  /// A single pass; what it refers to is overwritten by its next step. Steps throw storage::SpillError.
   class Iterator {
    public:
     using iterator_concept = std::input_iterator_tag;

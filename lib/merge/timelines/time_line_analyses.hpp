@@ -35,7 +35,7 @@ struct TimeLineFindings {
 
 /// Collective: analyses the ranks' time lines, where there are any. `partition`: who gets their values.
 /// `locations`: the threads of the database, on rank 0. What does not fit into memory goes to $TMPDIR, or
-/// else to `directory` (empty: /tmp); throws waits::SpillError where there is no room.
+/// else to `directory` (empty: /tmp); throws storage::SpillError where there is no room.
 TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Partition& partition,
                                     TimeLines& lines, const Shape& shape,
                                     std::span<const database::Location> locations,

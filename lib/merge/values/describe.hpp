@@ -28,7 +28,7 @@ database::Run describe_run(const ProcessTable& processes, const blame::Options& 
 std::string describe_ranks(const ProcessTable& processes);
 
 /// One location per thread, in canonical order. What is returned refers to `processes` and `roles`, and
-/// throws waits::SpillError.
+/// throws storage::SpillError.
 database::EachLocation describe_locations(const ProcessTable& processes, const Roles& roles);
 
 /// The metrics in the order of the columns, and last the imbalance.

@@ -103,7 +103,7 @@ TEST_CASE("A misspelt option is reported with the one that was meant") {
 }
 
 TEST_CASE("Other wrong use is reported in one line") {
-  CHECK(refusal({"--depth", "deep"}) == "--depth: 'deep' is no such number as it takes (see tool --help)");
+  CHECK(refusal({"--depth", "deep"}) == "--depth: 'deep' is not a number that it takes (see tool --help)");
   CHECK(refusal({"--sort"}) == "--sort: no value given (see tool --help)");
   CHECK(refusal({"--sort", "a", "--sort", "b"}) == "--sort: given more than once (see tool --help)");
   CHECK(refusal({"one", "two"}).find("two") != std::string::npos);

@@ -152,6 +152,10 @@ TEST_CASE("causes: where none costs half, the code that has most of them in comm
     causes = {{3, {traced.spmv, false}, 700 * kSecond, 0}, {3, {traced.dot, false}, 680 * kSecond, 0}};
     CHECK(run(traced.sample, {"report"}).find("what it calls") == std::string::npos);
   }
+  SECTION("the report does not explain waiting that is next to nothing") {
+    traced.sample.build().trace.run_ns = 100'000 * kSecond;
+    CHECK(flowing(run(traced.sample, {"report"})).find(" of waiting.") == std::string::npos);
+  }
   SECTION("not where one scope of one rank says as much") {
     causes.front().short_term_ns = 8000 * kSecond;
     CHECK(run(traced.sample, {"report"}).find("what it calls") == std::string::npos);
@@ -172,6 +176,13 @@ of it in MPI calls. 150 s (15.2 %) are above the mean of all ranks; balancing al
 110.0 s  11.1 %  on rank 3
     main › cg_iterate › loop at solver.c:412 › MPI_Allreduce
 )");
+}
+
+TEST_CASE("critical-path: calls that lie on it for longer than on other ranks may be saved, too") {
+  TracedSample traced;
+  traced.sample.build().trace.critical.back().imbalance_ns = 90 * kSecond;
+  CHECK(run(traced.sample, {"critical-path"}).find("balancing all code would save\n210 s at most.") !=
+        std::string::npos);
 }
 
 TEST_CASE("hotspots: which procedure made whom wait") {
@@ -374,8 +385,8 @@ None took far longer than the median.
                     "--finer: there is 1 finer level (give a smaller number)");
   CHECK_THROWS_WITH(
       run(traced.sample, {"variation", "--procedure", "setup"}),
-      "--procedure: setup: this database has the invocations of cg_iterate, spmv (prof-mpi --segment "
-      "setup adds those of another)");
+      "--procedure: setup: this database does not have its invocations (prof-mpi --segment setup adds "
+      "them; it has those of cg_iterate, spmv)");
 }
 
 TEST_CASE("variation, efficiency: what main threads wait for other threads is left out, and said") {

@@ -259,6 +259,13 @@ TEST_CASE("totals of lists are related to the report's waiting") {
   CHECK(said({.late_s = 2, .without_startup = true}, {}) ==
         "Without MPI_Init and MPI_Finalize, the report counts 2.00 s of waiting, all of it for late ranks.");
   CHECK(said({}, {.ranks_s = 2}).empty());
+  // What is listed is too little to be seen beside the whole: no digits for its sake.
+  CHECK(said({.late_s = 2.5e-6, .no_processor_s = 1.4600432}, {.ranks_s = 2.5e-6}) ==
+        "The report counts 1.46 s of waiting, all of it without a processor.");
+  CHECK(
+      said({.late_s = 0.0123456, .no_processor_s = 1.4}, {.ranks_s = 0.0123456}) ==
+      "The report counts 1.412 s of waiting: 1.400 s without a processor and 0.012 s for late ranks (listed "
+      "here).");
 }
 
 TEST_CASE("efficiencies say what waiting lacks a processor") {
