@@ -245,6 +245,12 @@ class ExactWaits(harness.Workspace):
         self.check_waits()
         self.check_patterns({"early-transfer"})
 
+    def test_a_nonblocking_collective_waits_for_who_is_outside_of_mpi(self):
+        self.run_truth("mpich", 4, "collectives", "late_return")
+        self.check_waits()
+        late = [wait for wait in self.truth.waits if wait.pattern == "wait-at-nxn" and wait.call.function == "MPI_Wait"]
+        self.assertGreater(sum(wait.nanoseconds for wait in late), 2 * REPETITIONS * 0.5e6 * DELAY)
+
     def compare_on(self, mpi, ranks, program, made):
         self.run_truth(mpi, ranks, program)
         self.check_stamps()

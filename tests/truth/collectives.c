@@ -129,6 +129,18 @@ SCENARIO nonblocking_allreduce(void) {
   truth_completes(operation);
 }
 
+/* All begin at once, and one computes for longer: the library goes on with several steps only inside calls.
+ */
+SCENARIO late_return(void) {
+  int sum;
+  MPI_Request request;
+  CALL(MPI_Iallreduce, &rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  truth_collective(TRUTH_NXN, WORLD, 0, ++operation);
+  be_late();
+  CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+  truth_completes(operation);
+}
+
 /* The last word: rank 0 comes to MPI_Finalize later than all others. */
 static void be_late_at_the_end(void) {
   align();
@@ -155,6 +167,7 @@ int main(int argc, char** argv) {
   RUN(two_communicators);
   RUN(nonblocking_barrier);
   RUN(nonblocking_allreduce);
+  RUN(late_return);
   MPI_Comm_free(&half);
   be_late_at_the_end();
   return truth_end();
