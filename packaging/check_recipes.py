@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that what CMake looks for is among what the RPM spec and the Spack recipe install before they build, and that the recipe
-gives CMake the MPI that it was given. Neither Fedora nor Spack is needed: the recipe runs with stand-ins for the modules of Spack."""
+"""Checks that what CMake looks for is among what the RPM spec and the Spack recipe install before they build, that the recipe
+gives CMake the MPI that it was given, and that all files that have to state the version state CMake's. Neither Fedora nor Spack is
+needed: the recipe runs with stand-ins for the modules of Spack."""
 
 import itertools
 import pathlib
@@ -39,6 +40,12 @@ PACKAGES = {
 UNASKED = {"re2": ("re2-devel", "re2"), "muparser": ("muParser-devel", "muparser")}
 # Part of the compiler; and what only the page of `export html` needs, which is left out without it.
 OF_NO_PACKAGE = {"Threads", "ESBUILD", "D3_MODULES"}
+# Where the version stands first in files that CMake does not write.
+VERSIONS = {
+    "CHANGELOG.md": r"^## (\S+)",
+    "packaging/culprit.spec": r"^Version: +(\S+)",
+    "python/culprit/__init__.py": r'^__version__ = "(.+)"',
+}
 
 
 def asked_for():
@@ -90,7 +97,19 @@ class Recipe:
         return package().cmake_args()
 
 
+def version_in(file, pattern):
+    return re.search(pattern, (ROOT / file).read_text(), re.M)[1]
+
+
+def other_versions():
+    version = version_in("CMakeLists.txt", r"^project\(culprit VERSION (\S+)")
+    for file, pattern in VERSIONS.items():
+        if (stated := version_in(file, pattern)) != version:
+            yield f"{file}: version {stated}, but CMakeLists.txt has {version} (the changelog begins with the version that is next)"
+
+
 def complaints():
+    yield from other_versions()
     spec = set(re.findall(r"\S+", " ".join(re.findall(r"^BuildRequires:(.*)", (ROOT / "packaging" / "culprit.spec").read_text(), re.M))))
     mpis = (("openmpi", "OPENMPI"), ("mpich", "MPICH"), ("mvapich2", "MPICH"))
     for (mpi, variable), since_1_0 in itertools.product(mpis, (False, True)):
@@ -110,7 +129,7 @@ def complaints():
 
 def main():
     found = list(complaints())
-    print("\n".join(found) or "recipes: they install what CMake looks for")
+    print("\n".join(found) or "recipes: they install what CMake looks for, and all files state one version")
     return bool(found)
 
 

@@ -23,7 +23,7 @@ from .scopes import Frame
 from .table import Table
 from .tree import Node, View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CallPath", "Database", "FormatError", "Frame", "Location", "Node", "PART_OF", "PATTERNS", "STATISTICS", "Table",
     "UnknownName", "View", "WHOLE_WAITS", "open",
