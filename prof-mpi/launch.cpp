@@ -1,10 +1,11 @@
 #include "launch.hpp"
 
+#include "measurement/launch_variables.hpp"
+
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace culprit::prof_mpi {
 namespace {
@@ -47,16 +48,15 @@ Launch detect_launch() {
   }
   // MPICH first: Open MPI would abort such copies.
   const std::vector<std::string> either = {"mpich", "openmpi"};
-  for (const auto& [rank, size] :
-       {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")}) {
-    const int tasks = number(size).value_or(1);
-    if (number(rank) && tasks > 1)
-      return {.launched = true, .rank = *number(rank), .size = tasks, .implementations = either};
+  for (const measurement::TaskVariables& task : measurement::kTaskVariables) {
+    const int tasks = number(task.ranks).value_or(1);
+    if (number(task.rank) && tasks > 1)
+      return {.launched = true, .rank = *number(task.rank), .size = tasks, .implementations = either};
   }
-  // A script of PBS is the first task of its first node. PBS does not say how many copies run, nor which one
-  // this is: so each of them refuses.
-  const int place = number("PBS_VNODENUM").value_or(number("PBS_NODENUM").value_or(0));
-  if (place > 0 || number("PBS_TASKNUM").value_or(0) > 1)
+  // PBS does not say how many copies run, nor which one this is: so each of them refuses.
+  const auto& [virtual_node, node] = measurement::kPbsNodeVariables;
+  if (measurement::is_task_of_pbsdsh(number(virtual_node).value_or(number(node).value_or(-1)),
+                                     number(measurement::kPbsTaskVariable).value_or(-1)))
     return {.launched = true, .copies = true, .implementations = either};
   return {};
 }

@@ -69,8 +69,8 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/publishe
                    "measurement/file_space.hpp", "measurement/raw_memory.hpp", "measurement/runtime_notes.hpp", "measurement/schedule.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/trace_stream.hpp",
                    "measurement/transfer_cost.hpp", "measurement/write_signals.hpp", "print/printable.hpp", "print/shell_word.hpp", "unwind/callee.hpp", "unwind/known_walk.hpp", "unwind/rule.hpp",
                    "unwind/walker.hpp"}
-# Enumerations and classes of numbers that files and tools share; they include nothing.
-FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
+# Enumerations, names and classes of numbers that files and tools share; they include nothing.
+FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 LONGEST_GUIDE = 15  # lines
 CITING = {".cpp", ".hpp", ".h", ".c", ".def", ".py", ".cmake", ".md"}
 WITH_GUIDES = ("docs", "hpcrun-lite", "lib", "packaging", "prof-mpi", "python", "tests", "viewer-cli")

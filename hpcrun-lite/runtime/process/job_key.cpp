@@ -133,23 +133,18 @@ long number(const std::array<const char*, Size>& names) {
   return -1;
 }
 
-/// A launcher's number of a task among several. A batch script and a shell have one, too, but are alone.
-bool find_task_of_several(JobKey& key, const char* rank, const char* ranks) {
-  key.ranks = number(std::array{ranks});
-  key.rank = key.ranks < 2 ? -1 : number(std::array{rank});
-  return key.rank >= 0;
-}
-
-/// Tasks that were started without an interface for MPI: by flux run -o pmi=off, srun --mpi=none, or pbsdsh.
-/// Returns the variable with the id of their run; null where that is Slurm's step. Flux comes first: where
-/// Slurm started it, all its tasks have the variables of that step.
+/// Tasks that were started without an interface for MPI. Returns the variable with the id of their run; null
+/// where that is Slurm's step.
 const char* find_task(JobKey& key) {
-  if (find_task_of_several(key, "FLUX_TASK_RANK", "FLUX_JOB_SIZE")) return "FLUX_JOB_ID";
-  if (find_task_of_several(key, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS")) return nullptr;
+  for (const measurement::TaskVariables& task : measurement::kTaskVariables) {
+    key.ranks = number(std::array{task.ranks});
+    key.rank = key.ranks < 2 ? -1 : number(std::array{task.rank});
+    if (key.rank >= 0) return task.run;
+  }
   key.ranks = -1;  // pbsdsh does not say how many there are
-  const long place = number(std::array{"PBS_VNODENUM", "PBS_NODENUM"});
-  const long task = number(std::array{"PBS_TASKNUM"});
-  if (place > 0 || task > 1) key.rank = place;  // the job's script is the first task of the first node
+  const long node = number(measurement::kPbsNodeVariables);
+  if (measurement::is_task_of_pbsdsh(node, number(std::array{measurement::kPbsTaskVariable})))
+    key.rank = node;
   return "PBS_JOBID";
 }
 
