@@ -50,12 +50,12 @@ make_rpms() {
 use_rpms() {
   local root=$scratch/rpms mpi
   local -x PATH=$root/usr/bin:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-  rpm --root "$root" --install --nodeps "$out"/*/"culprit-$version"-*.rpm
+  rpm --force-debian --root "$root" --install --nodeps "$out"/*/"culprit-$version"-*.rpm
   mpirun.openmpi -n 2 hpcrun-lite -q -o "$root/run" python3 -c "sum(range(30000000))" || fail "RPMs: hpcrun-lite: does not work"
   prof-mpi -q "$root/run" -o "$root/alone.db" || fail "RPMs: prof-mpi: does not work"
   for mpi in openmpi mpich; do
     ! "mpirun.$mpi" -n 2 prof-mpi -q "$root/run" -o "$root/$mpi.db" 2>/dev/null || fail "RPMs: prof-mpi: runs under $mpi without its package"
-    rpm --root "$root" --install --nodeps "$out"/*/"culprit-$mpi-$version"-*.rpm
+    rpm --force-debian --root "$root" --install --nodeps "$out"/*/"culprit-$mpi-$version"-*.rpm
     "mpirun.$mpi" -n 2 prof-mpi -q "$root/run" -o "$root/$mpi.db" || fail "RPMs: culprit-$mpi: does not work"
     [ "$(viewer-cli "$root/$mpi.db" report)" = "$(viewer-cli "$root/alone.db" report)" ] || fail "RPMs: culprit-$mpi: the merged run differs"
   done

@@ -1,12 +1,13 @@
 """What an installation offers to programs: culprit.h is found by CMake's find_package and by pkg-config wherever the prefix was moved
 to, and the preloaded libraries define the symbols that are listed, and no others, in the program that they are loaded into. The
-list of the runtime is packaging/symbols, that of the wrappers the table of MPI calls."""
+list of the runtime is packaging/symbols, that of the wrappers the table of MPI calls. RPMs hold all that is installed."""
 
 import os
 import pathlib
 import re
 import shutil
 import sys
+import tarfile
 import unittest
 
 import harness
@@ -16,6 +17,7 @@ import mpi_table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYMBOLS = ROOT / "packaging" / "symbols"
+SPEC = ROOT / "packaging" / "culprit.spec"
 SECTION = {"__start_culprit_real_call", "__stop_culprit_real_call"}  # bounds that the linker defines
 PROGRAM = """#include <culprit.h>
 int main(void) {
@@ -153,6 +155,34 @@ class Packaging(harness.Workspace):
         for tool in ("hpcrun-lite", "prof-mpi", "viewer-cli"):
             page = (self.prefix / "share" / "man" / "man1" / f"{tool}.1").read_text()
             self.assertIn("share/doc/culprit/docs", page.replace("\\", ""))
+
+    def rpms(self):
+        """Made by the spec of what is installed, without compiling."""
+        name = f"culprit-{re.search(r'^Version: +(.+)', SPEC.read_text(), re.M)[1]}"
+        with tarfile.open(self.here / f"{name}.tar.gz", "w:gz") as archive:
+            for file in ("LICENSE", "README.md", "CHANGELOG.md"):
+                archive.add(ROOT / file, f"{name}/{file}")
+        macros = {
+            "_topdir": self.here / "rpm", "_sourcedir": self.here, "_rpmdir": self.here, "_build_id_links": "none", "_binary_payload": "w0.ufdio",
+            "__os_install_post": "%{nil}", "python3_sitelib": "/usr/lib/python3/dist-packages", "cmake": "true", "cmake_build": "true",
+            "cmake_install": f"mkdir -p %{{buildroot}} && cp -r {harness.PREFIX} %{{buildroot}}/usr",
+        }  # fmt: skip
+        defined = [word for macro, value in macros.items() for word in ("--define", f"{macro} {value}")]
+        harness.run(["rpmbuild", "-bb", "--nodeps", *defined, SPEC])
+        return {path.name.removesuffix(".rpm").rsplit("-", 2)[0]: path for path in self.here.glob("*/culprit*.rpm")}
+
+    @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed")
+    def test_rpms(self):
+        """The spec lists each file, and what needs an MPI is in a package of that MPI."""
+        rpms = self.rpms()
+        self.assertEqual(rpms.keys(), {"culprit", "culprit-openmpi", "culprit-mpich"})
+        listed = {name: harness.run(["rpm", "-qlp", path]).stdout.split() for name, path in rpms.items()}
+        needed = {name: harness.run(["rpm", "-qp", "--requires", path]).stdout for name, path in rpms.items()}
+        for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi")):
+            self.assertEqual(listed[f"culprit-{mpi}"], [f"/usr/lib/culprit/prof-mpi-{mpi}"])
+            self.assertRegex(needed[f"culprit-{mpi}"], rf"(?m)^{mpi}\b")
+            self.assertNotIn(other, needed[f"culprit-{mpi}"])
+        self.assertNotIn("mpi", needed["culprit"])
 
     def found_mpis(self, *options):
         """What a build finds where no program of the system is seen, so that Debian's names of the wrappers are not either."""
