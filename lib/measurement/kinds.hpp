@@ -17,6 +17,15 @@ enum class WaitKind : std::uint8_t {
 };
 inline constexpr int kWaitKinds = 7;
 
+/// Whom a wait for other threads was for: the thread that held the lock, or whose end was awaited.
+struct WaitHolder {
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
+  std::uint32_t thread = kUnknown;  ///< ThreadProfile::ordinal; as lib/waits reads it: its index
+  std::uint64_t released_ns = 0;    ///< when that one gave the lock back, or ended, and so ended the wait
+
+  [[nodiscard]] bool known() const { return thread != kUnknown; }
+};
+
 /// What an accumulator of one-sided communication is about (docs/algorithms.md 6): the calls that may wait,
 /// and the gaps between an origin's last operation on a target and the call that closes its epoch.
 enum class EpochKind : std::uint8_t {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "measurement/kinds.hpp"
 #include "measurement/trace_operation.hpp"
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct Record {
   /// tests.
   bool any = false;
   std::uint32_t count = 0;  ///< short waits: since those before
+  WaitHolder holder;        ///< waits: unknown where nobody recorded it
   std::vector<Operation>
       operations;  ///< of a call, in argument order; may be empty (a poll in vain, MPI_Cancel)
 };

@@ -10,7 +10,8 @@
 namespace culprit::measurement::trace {
 
 inline constexpr char kMagic[8] = {'C', 'U', 'L', 'P', 'R', 'I', 'T', 'T'};
-inline constexpr std::uint32_t kVersion = 4, kOldestVersion = 3;  // without waits of threads
+inline constexpr std::uint32_t kVersion = 5,
+                               kOldestVersion = 3;  // 3: without waits of threads; 4: without holders
 /// Of a block with its header. Small enough that four of them per thread cost little, large enough that a
 /// new block's fresh start costs less than a percent.
 inline constexpr std::uint32_t kSlot = 32768;
@@ -91,6 +92,8 @@ inline constexpr unsigned kSampleWeight = 32;
 inline constexpr unsigned kReading = 64;
 /// A wait of a thread that is many short ones: with a count, and without a kind.
 inline constexpr unsigned kShortWaits = 32;
+/// A wait of a thread with a kind, of which it is known for whom it was.
+inline constexpr unsigned kWaitHolder = 32;
 /// A region in place of a wait: with a node, and in place of a kind, whether it is a parallel one.
 inline constexpr unsigned kRegion = 64;
 inline constexpr unsigned kParallelRegion = 68;

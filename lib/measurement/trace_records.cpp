@@ -156,8 +156,10 @@ std::uint64_t ThreadRecords::duration() {
 }
 
 void ThreadRecords::read_wait(unsigned lead, Record& record) {
-  const auto kind = static_cast<WaitKind>(lead >> kSampleWaitShift);
+  const bool held = lead != kShortWaits && (lead & kWaitHolder) != 0;
+  const auto kind = static_cast<WaitKind>((held ? lead - kWaitHolder : lead) >> kSampleWaitShift);
   std::uint32_t node = 0;
+  record.holder = {};
   if (lead == kShortWaits) {
     record.kind = RecordKind::short_waits;
     record.count = number();
@@ -172,6 +174,10 @@ void ThreadRecords::read_wait(unsigned lead, Record& record) {
     const std::uint64_t ns = duration();
     record.kind = RecordKind::thread_wait;
     record.enter_ns = state_.time - ns;
+    if (held) {
+      const std::uint32_t thread = number();
+      record.holder = {.thread = thread, .released_ns = state_.time - std::min(varint(), ns)};
+    }
   } else {
     fail("holds no record where one begins");
   }

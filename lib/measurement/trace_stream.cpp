@@ -219,9 +219,17 @@ void TraceStream::put_span(unsigned lead, std::uint64_t begin_ns, std::uint64_t 
   state_.time = end_ns;
 }
 
-bool TraceStream::thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept {
+bool TraceStream::thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind,
+                              WaitHolder holder) noexcept {
   if (!make_room(kLargestSample, begin_ns, true)) return false;
-  put_span(trace::kThreadWait | static_cast<unsigned>(kind) << trace::kSampleWaitShift, begin_ns, end_ns);
+  put_span(trace::kThreadWait | (holder.known() ? trace::kWaitHolder : 0u) |
+               static_cast<unsigned>(kind) << trace::kSampleWaitShift,
+           begin_ns, end_ns);
+  if (holder.known()) {
+    at_ = put(at_, holder.thread);
+    at_ =
+        put(at_, state_.time - std::clamp(holder.released_ns, std::min(begin_ns, state_.time), state_.time));
+  }
   publish();
   return true;
 }

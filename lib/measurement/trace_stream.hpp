@@ -26,8 +26,9 @@ class TraceStream {
   bool reading(std::uint64_t time_ns, std::size_t event, std::uint64_t value, NodeIndex node) noexcept;
 
   /// Adds a wait for other threads of the process. Not while the handler may run in this thread; times as of
-  /// calls.
-  bool thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind) noexcept;
+  /// calls. Where several held a lock one after the other, each has a wait of its own.
+  bool thread_wait(std::uint64_t begin_ns, std::uint64_t end_ns, WaitKind kind,
+                   WaitHolder holder = {}) noexcept;
   /// [handler] Adds that `count` such waits were too short for that since the last time, `ns` in all.
   bool short_waits(std::uint64_t time_ns, std::uint32_t count, std::uint64_t ns) noexcept;
 

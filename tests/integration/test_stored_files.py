@@ -96,7 +96,7 @@ class StoredFiles(harness.Workspace):
     def test_other_versions_are_refused(self):
         """Neither 2, which no tool reads any more, nor one that is still to come: a line for each file, and the rest is merged."""
         run = self.unpack("trace-4") / "run"
-        for version, written in ((2, "an older"), (5, "a newer")):
+        for version, written in ((2, "an older"), (6, "a newer")):
             files = sorted(run.rglob("*.trace"))
             for file in files:
                 with open(file, "r+b") as bytes_of_it:

@@ -44,6 +44,9 @@ inline auto tie(const trace::Operation& o) {
 
 inline bool equal(const trace::Record& a, const trace::Record& b) {
   if (a.kind == trace::RecordKind::reading && (a.event != b.event || a.value != b.value)) return false;
+  if (a.kind == trace::RecordKind::thread_wait &&
+      (a.holder.thread != b.holder.thread || a.holder.released_ns != b.holder.released_ns))
+    return false;
   if (a.kind == trace::RecordKind::short_waits && (a.count != b.count || a.value != b.value)) return false;
   return a.kind == b.kind && a.any == b.any && a.wait == b.wait && a.enter_ns == b.enter_ns &&
          a.exit_ns == b.exit_ns && a.node == b.node &&
@@ -64,7 +67,7 @@ inline bool write(measurement::TraceStream& stream, const trace::Record& record)
     return stream.reading(record.exit_ns, record.event, record.value, record.node);
   if (record.kind == trace::RecordKind::thread_wait)
     return stream.thread_wait(record.enter_ns, record.exit_ns,
-                              static_cast<measurement::WaitKind>(record.wait));
+                              static_cast<measurement::WaitKind>(record.wait), record.holder);
   if (is_region(record))
     return stream.region(record.enter_ns, record.exit_ns, record.node,
                          record.kind == trace::RecordKind::parallel_region);
@@ -138,6 +141,8 @@ class Program {
     time_ += below(1'000'000);
     record.exit_ns = time_;
     record.enter_ns = time_ - below(1u << 29);
+    if (record.kind == Kind::thread_wait && below(2) == 0)
+      record.holder = {.thread = below(5), .released_ns = time_ - below(2) * (time_ - record.enter_ns)};
     return record;
   }
   trace::Context context() { return below(3) == 0 || contexts_ == 0 ? trace::kNoContext : below(contexts_); }

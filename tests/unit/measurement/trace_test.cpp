@@ -407,10 +407,19 @@ TEST_CASE("waits for threads, and sums of short ones, stand between samples and 
   REQUIRE(stream.short_waits(kStart + 40'000, 3, 40'000));
   REQUIRE(stream.thread_wait(kStart + 20'000, kStart + 30'000, WaitKind::join));  // by a clock that went back
   REQUIRE(stream.sample(kStart + 32'031, 6400, 14, WaitKind::none));
-  trace->end(EndReason::exit, kStart + 40'000);
+  REQUIRE(stream.thread_wait(kStart + 40'000, kStart + 60'000, WaitKind::lock,
+                             {.thread = 3, .released_ns = kStart + 55'000}));
+  REQUIRE(stream.thread_wait(kStart + 60'000, kStart + 90'000, WaitKind::join,
+                             {.thread = 300, .released_ns = kStart + 50'000}));  // before it began
+  trace->end(EndReason::exit, kStart + 90'000);
   const ProcessTrace read(path);
   const auto found = read_records(read, read.threads()[0]);
-  REQUIRE(found.size() == 5);
+  REQUIRE(found.size() == 7);
+  CHECK_FALSE(found[3].holder.known());
+  CHECK((found[5].kind == RecordKind::thread_wait && found[5].wait == static_cast<int>(WaitKind::lock) &&
+         found[5].holder.thread == 3 && found[5].holder.released_ns == kStart + 55'000));
+  CHECK((found[6].enter_ns == kStart + 60'000 && found[6].holder.thread == 300 &&
+         found[6].holder.released_ns == kStart + 60'000));
   CHECK((found[1].kind == RecordKind::thread_wait && found[1].enter_ns == kStart + 5000 &&
          found[1].exit_ns == kStart + 31'007 && found[1].wait == static_cast<int>(WaitKind::omp_barrier)));
   CHECK((found[2].kind == RecordKind::short_waits && found[2].count == 3 && found[2].value == 40'000 &&
