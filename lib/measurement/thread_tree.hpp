@@ -194,7 +194,9 @@ class alignas(4096) ThreadTree {
   /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
 
-  /// The place among the file's threads, and the thread's ordinal.
+  /// False before a thread has it, and once the file is forgotten.
+  [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
+  /// The place among the file's threads, and the thread's ordinal. Where it exists.
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] std::uint32_t ordinal() const noexcept { return header()->ordinal; }
 
@@ -216,7 +218,6 @@ class alignas(4096) ThreadTree {
   }
   int maintain(BlockFile& file) noexcept;
   void release() noexcept;
-  [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
   [[gnu::hot]] std::uint64_t count_samples(bool charged_elsewhere, bool handler_run) noexcept;
   std::uint64_t count(std::uint64_t& counter, std::uint64_t value) noexcept;
   [[nodiscard]] std::uint64_t growth_since(std::uint32_t used) const noexcept;

@@ -277,6 +277,13 @@ using namespace culprit::runtime;
   return real arguments;                                                     \
   }
 
+#define CULPRIT_JOINS(result, name, parameters, exceptions, arguments) \
+  CULPRIT_BEGIN(result, name, parameters, exceptions)                  \
+  note_join(first_of arguments);                                       \
+  const CallMark mark(CallMark::join, real.address());                 \
+  return real arguments;                                               \
+  }
+
 #define CULPRIT_GIVES_BACK(result, name, parameters, exceptions, arguments, mutex) \
   CULPRIT_BEGIN(result, name, parameters, exceptions)                              \
   give_back(mutex);                                                                \

@@ -50,6 +50,7 @@ void set_up(Thread* thread) {
   thread->python.depth = 0;
   thread->busy.store(false, std::memory_order_relaxed);
   thread->tid = static_cast<int>(thread_id());
+  thread->id = static_cast<std::uintptr_t>(pthread_self());
   thread->start_ns = now();
   thread->cpu.last_ns = thread_cpu_time();
   thread->cpu_at_stop.store(thread->cpu.last_ns, std::memory_order_relaxed);

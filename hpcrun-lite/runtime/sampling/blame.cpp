@@ -3,9 +3,7 @@
 // integral: prof-mpi scales the first to the second. A call that was not interrupted stands for itself: it is
 // charged with the mean ratio while it lasted. What others waited for a lock is charged where it is given
 // back: each wait that is long, and of short ones as many as are due, chosen with a probability in proportion
-// to their length, so that walks cost at most some percent of what was waited. With --trace the waits of a
-// process's main thread are on its time line, too (docs/algorithms.md 12.1): long ones as records without a
-// call path, which samples show.
+// to their length, so that walks cost at most some percent of what was waited.
 #include "runtime/sampling/blame.hpp"
 
 #include "runtime/recording/call_path.hpp"
@@ -14,6 +12,7 @@
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/tail_call.hpp"
 #include "runtime/recording/traced_regions.hpp"
+#include "runtime/recording/traced_waits.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/own_memory.hpp"
 #include "runtime/state/process.hpp"
@@ -182,25 +181,6 @@ WaitKind awaited_by(const Account& account) {
   return account.marked ? static_cast<WaitKind>(culprit_rt_thread.mark) : WaitKind::omp_barrier;
 }
 
-/// The thread has just waited for others from `since` to `time`, by the sampling clock.
-[[gnu::noinline]] void trace_wait(Thread* thread, WaitKind kind, std::uint64_t since, std::uint64_t time) {
-  const void* const here = __builtin_frame_address(0);
-  const bool left = kind < WaitKind::omp_barrier;  // a jump left the wait's mark, and another call made one
-  if (time <= since || left || !is_on_time_line(thread) || !may_trace(thread, here)) return;
-  if (time - since < kLeastTraced) {
-    ++thread->blame.short_waits.count;
-    thread->blame.short_waits.ns += time - since;
-    return;
-  }
-  hold_handler_off(thread, here);
-  if (begin_recording(thread)) {
-    if (ensure_tree(thread) && thread->trace != nullptr)
-      thread->trace->thread_wait(monotonic_time(since), monotonic_time(time), kind);
-    end_recording(thread);
-  }
-  let_handler_on(thread);
-}
-
 /// A charge that is to be recorded.
 struct Charge {
   Thread* thread;
@@ -307,13 +287,6 @@ void end_region(Thread* master, bool is_team) {
   if (account.path.depth == 1) end_traced_region(master, master->blame.region_since_ns, true);
 }
 
-void trace_short_waits(Thread* thread, std::uint64_t time) {
-  const WaitSum& all = thread->blame.short_waits;
-  WaitSum& traced = thread->blame.short_waits_traced;
-  if (all.count == traced.count) return;
-  if (thread->trace->short_waits(time, all.count - traced.count, all.ns - traced.ns)) traced = all;
-}
-
 void begin_window(Thread* thread, std::uint64_t time) {
   Account& account = thread->blame.account;
   account.window_since = 0;  // not known
@@ -406,6 +379,7 @@ LockWait::LockWait(const void* lock) : thread_(culprit_rt_thread.counted ? this_
   }
   const std::uint64_t time = account_time();
   leave_lock(blame, time);
+  blame.releases.count = 0;
   blame.waiter = locks::enter(lock, time);
   blame.waits_at = here;
 }
@@ -415,12 +389,18 @@ void LockWait::end(bool acquired) {
   Blame& blame = thread_->blame;
   blame.waits_at = 0;
   const std::uint64_t time = account_time();
+  if (acquired && culprit_rt_tracing.load(std::memory_order_relaxed))
+    blame.releases = locks::releases_since(blame.waiter);
   blame.lock_unborne += locks::leave(blame.waiter, time, acquired);
   if (time > blame.waiter.since) blame.lock_waited += time - blame.waiter.since;
 }
 
+void note_join(pthread_t thread) {
+  if (culprit_rt_thread.counted) this_thread()->blame.joins = static_cast<std::uintptr_t>(thread);
+}
+
 std::uint64_t settle_lock(const void* lock, std::uint64_t holders) {
-  return locks::is_awaited(lock) ? locks::charge(lock, account_time(), holders) : 0;
+  return locks::is_awaited(lock) ? locks::charge(lock, account_time(), holders, this_thread()) : 0;
 }
 
 void charge_lock_wait(const volatile void* lock, std::uint64_t owed) {

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include <pthread.h>
+
 // Who idles because of whom within the process (docs/algorithms.md 12): the threads' accounts, and what of
 // them goes into the measurement. Nothing is counted before the program has a second thread.
 namespace culprit::runtime {
@@ -71,10 +73,6 @@ bool begin_region(Thread* master, TeamRef& team);
 /// team around, works again around the region that ends.
 void end_region(Thread* master, bool is_team);
 
-/// Adds to the time line of the calling thread what it has waited in short waits since the last time. By the
-/// handler, recording; `time`: CLOCK_MONOTONIC.
-void trace_short_waits(Thread* thread, std::uint64_t time);
-
 /// Lives while the calling thread waits for what comes from outside of the process: messages, descriptors,
 /// signals. A few stores; nothing where threads are not counted, or `waits` is false.
 class OutsideWait {
@@ -104,6 +102,9 @@ class LockWait {
  private:
   Thread* thread_;  ///< null: it is not counted, or within another wait
 };
+
+/// The calling thread is about to wait for the end of that one.
+void note_join(pthread_t thread);
 
 /// The calling function's caller takes `lock`, or waits for it. To be inlined into the function that stands
 /// for the one that does so. A few stores; nothing where threads are not counted.

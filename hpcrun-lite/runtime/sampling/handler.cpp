@@ -14,6 +14,7 @@
 #include "runtime/recording/readings.hpp"
 #include "runtime/recording/recording.hpp"
 #include "runtime/recording/stretches.hpp"
+#include "runtime/recording/traced_waits.hpp"
 #include "runtime/sampling/blame.hpp"
 #include "runtime/sampling/charge.hpp"
 #include "runtime/sampling/kernel_sampling.hpp"

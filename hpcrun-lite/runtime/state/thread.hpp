@@ -155,6 +155,9 @@ struct Blame {
   std::uint64_t lock_pending;                            ///< of lock_caused, what is at no call path
   bool charged;          ///< some sample of it was, with idleness that it caused
   locks::Waiter waiter;  ///< in the queue of the lock that it waits for
+  // For the record of its present wait:
+  locks::Releases releases;  ///< of a lock
+  std::uintptr_t joins;      ///< whose end it waits for, as Thread::id; 0: nobody's
   TakenLocks taken;
   std::uintptr_t waits_at;                              ///< stack address of that LockWait; 0: there is none
   std::uint64_t published[measurement::kThreadTotals];  ///< of the totals: what the tree has
@@ -211,6 +214,7 @@ struct Thread {
   // What few of them touch.
   std::uintptr_t blocked_from;  ///< stack address of the outermost BlockedCall; 0 none
   int tid;
+  std::uintptr_t id;  ///< as POSIX threads know it
   std::uint64_t start_ns;
   std::atomic<std::uint64_t> cpu_at_stop;  ///< the thread's CPU time when sampling was last stopped
   EventState events[EventList::kMax];      ///< in the order of the process's events

@@ -54,7 +54,21 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> left;  // of charges, for those who still hold the lock
 };
 
+/// Who gave the slot's lock back last, written by who holds it. Of readers, who may do so at once, one may
+/// get lost.
+struct LatestReleases {
+  struct One {
+    std::atomic<std::uint64_t> time;
+    std::atomic<const void*> by;
+  };
+  std::atomic<std::uint32_t> count;  // of all since the slot serves the lock
+  One of[Releases::kMost];
+
+  [[nodiscard]] One& at(std::uint32_t number) { return of[number % Releases::kMost]; }
+};
+
 constinit Slot slots[kSlots] = {};
+constinit LatestReleases latest_releases[kSlots] = {};
 constinit std::atomic<std::uint32_t> waiting{0};
 constinit std::atomic<std::uint32_t> wanted[kWanted] = {};
 
@@ -89,6 +103,7 @@ Slot* claim(std::uintptr_t lock) {
     if (Queue(load_wide(slot.queue)).waiters() != 0) continue;
     if (slot.lock.compare_exchange_strong(other, lock, std::memory_order_acq_rel)) {
       slot.left.store(0, std::memory_order_relaxed);
+      latest_releases[&slot - slots].count.store(0, std::memory_order_relaxed);
       Slot* first = find(lock);  // another thread may have been faster
       return first != nullptr ? first : &slot;
     }
@@ -100,6 +115,14 @@ Slot* claim(std::uintptr_t lock) {
 Queue with(Queue before, std::uint64_t time) {
   if (before.waiters() == 0) return {1, time, time};
   return {before.waiters() + 1, before.sum() + time, before.charged()};
+}
+
+void note(LatestReleases& releases, std::uint64_t time, const void* by) {
+  std::uint32_t count = releases.count.load(std::memory_order_relaxed);
+  if (count == 0 || by == nullptr || releases.at(count - 1).by.load(std::memory_order_relaxed) != by) ++count;
+  releases.at(count - 1).time.store(time, std::memory_order_relaxed);
+  releases.at(count - 1).by.store(by, std::memory_order_relaxed);
+  releases.count.store(count, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -140,9 +163,10 @@ std::uint64_t leave(const Waiter& waiter, std::uint64_t time, bool acquired) {
   return acquired ? time - own(before) : 0;
 }
 
-std::uint64_t charge(const void* lock, std::uint64_t time, std::uint64_t holders) {
+std::uint64_t charge(const void* lock, std::uint64_t time, std::uint64_t holders, const void* by) {
   Slot* slot = find(reinterpret_cast<std::uintptr_t>(lock));
   if (slot == nullptr) return 0;
+  note(latest_releases[slot - slots], time, by);
   const Queue before = change(*slot, [&](Queue queue) {
     const std::uint64_t owed = queue.owed(time);
     return owed == 0 ? queue : Queue(queue.waiters(), queue.sum() + owed, time);
@@ -151,6 +175,23 @@ std::uint64_t charge(const void* lock, std::uint64_t time, std::uint64_t holders
   const std::uint64_t own = holders > 1 ? owed / holders : owed;
   if (own != owed) slot->left.fetch_add(owed - own, std::memory_order_relaxed);
   return own;
+}
+
+Releases releases_since(const Waiter& waiter) {
+  Releases found;
+  if (!waiter.queued) return found;
+  LatestReleases& latest = latest_releases[waiter.slot];
+  const std::uint32_t count = latest.count.load(std::memory_order_relaxed);
+  const bool all = count <= Releases::kMost;
+  for (std::uint32_t i = all ? 0 : count - Releases::kMost; i != count; ++i) {
+    const LatestReleases::One& one = latest.at(i);
+    const Release release{.time = one.time.load(std::memory_order_relaxed),
+                          .by = one.by.load(std::memory_order_relaxed)};
+    if (release.time > waiter.since) found.of[found.count++] = release;
+  }
+  // Of the first one it is unknown since when it held the lock.
+  if (!all && found.count == Releases::kMost) found.of[0].by = nullptr;
+  return found;
 }
 
 std::uint32_t want(const void* lock) {
@@ -171,6 +212,7 @@ void forget() {
     slot.queue = 0;
     slot.lock.store(0, std::memory_order_relaxed);
     slot.left.store(0, std::memory_order_relaxed);
+    latest_releases[&slot - slots].count.store(0, std::memory_order_relaxed);
   }
   for (auto& count : wanted) {
     if (count.load(std::memory_order_relaxed) != 0) count.store(0, std::memory_order_relaxed);

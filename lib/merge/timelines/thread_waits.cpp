@@ -1,8 +1,10 @@
 // What makes ranks wait is not the barrier at which a rank's main thread waits for its workers, but what the
 // workers do meanwhile (docs/algorithms.md 12.1, undirected as there: those that work share the waiting).
 // Each sample of a wait for threads is charged to what another thread did at that moment, taken in turns;
-// where none worked then, to what one did shortly before. A long wait is divided. Cost: the samples of the
-// other threads are read once more for each thread that calls MPI.
+// where none worked then, to what one did shortly before. A long wait is divided. Where a record says who
+// held the lock, or whose end was awaited, that thread alone bears it, or the one that it waited for in turn:
+// what it was sampled at between taking and giving back. Cost: the samples of the other threads are read once
+// more for each thread that calls MPI, and its own records.
 #include "merge/timelines/thread_waits.hpp"
 
 #include <algorithm>
@@ -22,6 +24,8 @@ constexpr std::uint64_t kRecentOfTeam = 200, kRecent = 2;  // samples
 constexpr std::size_t kMostRecent = 32;                    // of each thread
 /// A long wait is one sample; it is divided into parts of a single sample's length, at most this number.
 constexpr std::uint64_t kMostParts = 256;
+/// Holders that wait for each other are followed this far.
+constexpr int kMostHolders = 8;
 
 bool is_of_team(WaitKind kind) {
   return kind == WaitKind::omp_barrier || kind == WaitKind::omp_idle;
@@ -59,10 +63,12 @@ bool ThreadWaits::works(const trace::Record& sample, ContextId context) const {
 void ThreadWaits::begin(std::size_t thread, std::uint64_t ns) {
   Waiter& waiter = waiters_[thread];
   waiter.begun = true;
+  waiter.thread = thread;
   for (std::size_t other = 0; other < threads_.size(); ++other) {
     if (other == thread) continue;
     if (auto records = threads_[other].records_in(trace_, ns))
-      waiter.others.push_back({.thread = other, .records = std::move(records), .recent = {}});
+      waiter.others.push_back(
+          {.thread = other, .records = std::move(records), .recent = {}, .waits = nullptr, .held = {}});
   }
 }
 
@@ -90,11 +96,16 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
   const std::uint64_t earlier_ns = 2 * std::min(other.shortest_ns, sample.enter_ns / 2);
   const std::uint64_t seen_ns = std::exchange(other.seen_ns, sample.exit_ns);
   const ContextId context = threads_[other.thread].context_of(sample.node);
-  if (!works(sample, context)) return;
+  trace::Record in_context = sample;
+  in_context.node = context;
+  if (waits_for_threads(in_context) != WaitKind::none) other.waited_ns = sample.exit_ns;
+  const bool works_there = works(sample, context);
+  if (!works_there && (is_idle(sample, context) || shape_.contexts[context].io == 0)) return;
   other.recent.push_back({.earliest_ns = std::max(seen_ns, sample.enter_ns - earlier_ns),
                           .since_ns = std::max(seen_ns, sample.enter_ns),
                           .ns = sample.exit_ns,
-                          .context = context});
+                          .context = context,
+                          .io = !works_there});
   if (other.recent.size() > kMostRecent) other.recent.pop_front();
 }
 
@@ -102,7 +113,7 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
   for (std::size_t i = other.recent.size(); i-- > 0;) {
     const Work& work = other.recent[i];
-    if ((when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
+    if (work.io || (when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
     if (work.ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
     ContextId context = work.context;
     if (of_team) {
@@ -115,8 +126,72 @@ void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_
   }
 }
 
-/// At this moment of a wait.
-ContextId ThreadWaits::charged(Waiter& waiter, ContextId waiting, bool of_team, std::uint64_t ns) {
+/// The first of a thread that ends from `ns` on, as HeldWaits says.
+const HeldWait* ThreadWaits::wait_of(std::size_t thread, std::unique_ptr<HeldWaits>& waits,
+                                     std::uint64_t ns) const {
+  if (waits == nullptr) waits = std::make_unique<HeldWaits>(threads_[thread].records_in(trace_, ns));
+  return waits->ending_from(ns);
+}
+
+std::optional<ThreadWaits::Holder> ThreadWaits::held(Waiter& waiter, const HeldWait& wait,
+                                                     std::uint64_t ns) const {
+  const auto found = std::ranges::find_if(waiter.others, [&](const Other& other) {
+    return threads_[other.thread].ordinal == wait.holder.thread;
+  });
+  if (found == waiter.others.end()) return std::nullopt;
+  return Holder{.thread = &*found,
+                .ns = std::clamp(ns, wait.begin_ns, wait.holder.released_ns),
+                .since_ns = wait.begin_ns,
+                .released_ns = wait.holder.released_ns};
+}
+
+/// At this moment of what lies before `until_ns`, followed to who waits for nobody.
+std::optional<ThreadWaits::Holder> ThreadWaits::holder_at(Waiter& waiter, const Waiting& waiting,
+                                                          std::uint64_t ns, std::uint64_t until_ns) const {
+  if (waiting.kind != WaitKind::lock && waiting.kind != WaitKind::join) return std::nullopt;
+  const HeldWait* wait = wait_of(waiter.thread, waiter.waits, ns);
+  if (wait == nullptr || wait->kind != waiting.kind || wait->begin_ns > until_ns) return std::nullopt;
+  std::optional<Holder> holder = held(waiter, *wait, ns);
+  for (int i = 0; i < kMostHolders && holder; ++i) {
+    wait = wait_of(holder->thread->thread, holder->thread->waits, holder->ns);
+    if (wait == nullptr || wait->begin_ns > holder->ns) return holder;
+    holder = held(waiter, *wait, holder->ns);
+  }
+  return std::nullopt;
+}
+
+/// As the waiting thread's region names it, where the work is of that.
+ContextId ThreadWaits::beside(ContextId waiting, ContextId work) const {
+  const auto beside = regions_.beside(waiting, work);
+  return beside && beside->of_region ? beside->context : work;
+}
+
+/// What it was sampled at while it held what was waited for: after the moment, else before. Where no sample
+/// was taken then, what it was seen at in other such waits, else at work last. Nothing where it waited
+/// itself, and nobody knows for whom.
+std::optional<ContextId> ThreadWaits::charged_to(const Holder& holder, ContextId waiting) const {
+  Other& other = *holder.thread;
+  advance(other, holder.ns);
+  const auto last = std::find_if(other.recent.rbegin(), other.recent.rend(),
+                                 [&](const Work& work) { return work.ns <= holder.released_ns; });
+  const bool any = last != other.recent.rend(), seen = any && last->ns >= holder.since_ns;
+  const bool waited = other.waited_ns >= holder.since_ns && other.waited_ns <= holder.released_ns;
+  if (waited && (!seen || last->ns < std::min(holder.ns, other.waited_ns))) return std::nullopt;
+  if (seen) return other.held[waiting] = beside(waiting, last->context);
+  if (const auto known = other.held.find(waiting); known != other.held.end()) return known->second;
+  return any ? beside(waiting, last->context) : waiting;
+}
+
+/// At this moment of a wait, of what lies before `until_ns`.
+ContextId ThreadWaits::charged(Waiter& waiter, const Waiting& waiting, std::uint64_t ns,
+                               std::uint64_t until_ns) {
+  if (const auto holder = holder_at(waiter, waiting, ns, until_ns)) {
+    if (const auto charged = charged_to(*holder, waiting.context)) return *charged;
+  }
+  return charged_to_working(waiter, waiting, ns);
+}
+
+ContextId ThreadWaits::charged_to_working(Waiter& waiter, const Waiting& waiting, std::uint64_t ns) {
   for (Other& other : waiter.others) advance(other, ns);
   const auto before = [&](std::uint64_t samples) {
     return ns - std::min(ns, samples * std::min(waiter.shortest_ns, ns / samples));
@@ -131,10 +206,10 @@ ContextId ThreadWaits::charged(Waiter& waiter, ContextId waiting, bool of_team, 
   }};
   candidates_.clear();
   for (const When& when : tries) {
-    for (const Other& other : waiter.others) take_candidate(other, waiting, of_team, when);
+    for (const Other& other : waiter.others) take_candidate(other, waiting.context, waiting.of_team, when);
     if (!candidates_.empty()) break;
   }
-  return candidates_.empty() ? waiting : candidates_[waiter.turn++ % candidates_.size()];
+  return candidates_.empty() ? waiting.context : candidates_[waiter.turn++ % candidates_.size()];
 }
 
 std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, const trace::Record& sample,
@@ -152,7 +227,9 @@ std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, cons
   }
   if (!waiter.begun) begin(thread, at_ns);
   // libomp waits for a team on conditions, and is marked so: its place says what for.
-  const bool of_team = is_of_team(kind) || is_of_team(shape_.contexts[sample.node].wait);
+  const Waiting waiting{.context = sample.node,
+                        .kind = kind,
+                        .of_team = is_of_team(kind) || is_of_team(shape_.contexts[sample.node].wait)};
   const std::uint64_t length_ns = std::max(waiter.shortest_ns, (end_ns - at_ns) / kMostParts);
   for (std::uint64_t until_ns = 0; at_ns < end_ns; at_ns = until_ns) {
     until_ns = std::max(at_ns, std::min(whole_ns, end_ns)) + length_ns;
@@ -161,7 +238,7 @@ std::span<const ThreadWaits::Part> ThreadWaits::charged(std::size_t thread, cons
     const bool one_period = at_ns == sample.enter_ns && until_ns == end_ns;
     const std::uint64_t from_ns = std::clamp(seen_ns, at_ns, until_ns);
     const std::uint64_t ns = one_period ? end_ns : from_ns + (until_ns - from_ns) / 2;
-    const ContextId charged = this->charged(waiter, sample.node, of_team, ns);
+    const ContextId charged = this->charged(waiter, waiting, ns, until_ns);
     if (!parts_.empty() && parts_.back().charged == charged) {
       parts_.back().until_ns = until_ns;
     } else {

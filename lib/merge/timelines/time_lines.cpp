@@ -89,6 +89,7 @@ class TracedProcess final : public waits::ProcessTrace {
       return take_part(thread, record);
     }
     correct_times(record);
+    if (record.kind == trace::RecordKind::thread_wait) correct_holder(record.holder);
     if (record.kind == trace::RecordKind::reading)
       record.event = record.event < events_.size() ? events_[record.event] : kUnknownEvent;
     return true;
@@ -134,6 +135,16 @@ class TracedProcess final : public waits::ProcessTrace {
   void correct_times(trace::Record& record) {
     record.enter_ns = pushed_(clock_(record.enter_ns));
     record.exit_ns = pushed_(clock_(record.exit_ns));
+  }
+
+  void correct_holder(measurement::WaitHolder& holder) const {
+    const auto thread = std::ranges::find(nodes_, holder.thread, &NamedNodes::ordinal);
+    if (thread == nodes_.end()) {
+      holder = {};
+      return;
+    }
+    holder = {.thread = static_cast<std::uint32_t>(thread - nodes_.begin()),
+              .released_ns = pushed_(clock_(holder.released_ns))};
   }
 
   void begin() {

@@ -1,8 +1,8 @@
 // The critical path between the threads of a process (docs/algorithms.md 8.1). Records of waits (12.1) say
-// when a main thread waited for others, not for whom; of other threads only samples say that they waited. So
-// whom the path goes on with is concluded: a thread that left a call of MPI within the wait and was not in
-// the next one long before the wait ended. Cost: a binary search for each gap on the path, in processes where
-// several threads call MPI.
+// when a main thread waited for others, and who held the lock or was joined; of other threads only samples
+// say that they waited. Where nobody knows for whom, it is concluded: a thread that left a call of MPI within
+// the wait and was not in the next one long before the wait ended. Cost: a binary search for each gap on the
+// path, in processes where several threads call MPI.
 #include "waits/path/thread_changes.hpp"
 
 #include <algorithm>
@@ -70,19 +70,50 @@ std::optional<PathPosition> ThreadChanges::awaited_by_main(const TimeLine& main,
     const ThreadWait wait = *--behind;
     if (wait.end_ns <= gap_ns) break;
     const std::uint64_t end_ns = std::min(wait.end_ns, at.ns);
-    PathPosition found;
-    for (const Location location : lines_[static_cast<std::size_t>(rank_map_.rank_of(main.location))]) {
-      const TimeLine& line = store_.line(location);
-      const std::uint32_t next = first_left_after(line, end_ns);
-      if (location == main.location || next == 0) continue;
-      const std::uint64_t left_ns = line.events[next - 1].exit_ns;
-      const bool went_on = next < line.events.size() && line.events[next].enter_ns + kWakingNs < end_ns;
-      if (left_ns <= std::max(wait.begin_ns, found.ns) || went_on) continue;
-      found = {.call = {location, next - 1}, .ns = left_ns, .at_exit = true, .ended = false};
-    }
-    if (found.call.known()) return found;
+    const std::optional<PathPosition> found =
+        wait.holder != kNoLocation ? at_release(wait, end_ns) : left_last(main, wait, end_ns);
+    if (found) return found;
   }
   return std::nullopt;
+}
+
+/// Where its holder ended it. Nothing where that one made no call of MPI around then: what it did is charged
+/// to the main thread's gap.
+std::optional<PathPosition> ThreadChanges::at_release(const ThreadWait& wait, std::uint64_t ns) const {
+  const TimeLine& line = store_.line(wait.holder);
+  ns = std::min(ns, wait.released_ns);
+  const std::uint32_t next = first_left_after(line, ns);
+  PathPosition found;
+  if (next < line.events.size()) {
+    found = {.call = {wait.holder, next},
+             .ns = std::min(ns, line.events[next].enter_ns),
+             .at_exit = false,
+             .ended = false};
+  } else if (next > 0) {
+    found = {.call = {wait.holder, next - 1},
+             .ns = line.events[next - 1].exit_ns,
+             .at_exit = true,
+             .ended = false};
+  }
+  if (!found.call.known() || found.ns <= wait.begin_ns) return std::nullopt;
+  return found;
+}
+
+/// On the thread that left a call of MPI last before its end, and within it.
+std::optional<PathPosition> ThreadChanges::left_last(const TimeLine& main, const ThreadWait& wait,
+                                                     std::uint64_t end_ns) const {
+  PathPosition found;
+  for (const Location location : lines_[static_cast<std::size_t>(rank_map_.rank_of(main.location))]) {
+    const TimeLine& line = store_.line(location);
+    const std::uint32_t next = first_left_after(line, end_ns);
+    if (location == main.location || next == 0) continue;
+    const std::uint64_t left_ns = line.events[next - 1].exit_ns;
+    const bool went_on = next < line.events.size() && line.events[next].enter_ns + kWakingNs < end_ns;
+    if (left_ns <= std::max(wait.begin_ns, found.ns) || went_on) continue;
+    found = {.call = {location, next - 1}, .ns = left_ns, .at_exit = true, .ended = false};
+  }
+  if (!found.call.known()) return std::nullopt;
+  return found;
 }
 
 /// The latest up to `ns` at which the thread was in no call.

@@ -30,8 +30,9 @@ class ThreadChanges {
 
   /// Where it goes on, if `at` is in the gap before its call and the thread waited there for another one:
   ///
-  /// - the thread that initialized MPI, for another: at the end of the latest such wait up to `at.ns`, on the
-  ///   thread that left a call of MPI last before that end, and within the wait;
+  /// - the thread that initialized MPI, for another: at the end of the latest such wait up to `at.ns`; where
+  ///   it is known for whom that was, on that thread, when it gave the lock back or ended, if it calls MPI;
+  ///   else on the thread that left a call of MPI last before that end, and within the wait;
   /// - another thread, for that one: where most samples of its gap found it waiting, and that one was in no
   ///   call; and before its first call, where that one entered the call that it was in.
   [[nodiscard]] std::optional<PathPosition> before(const PathPosition& at) const;
@@ -39,6 +40,9 @@ class ThreadChanges {
  private:
   [[nodiscard]] std::optional<PathPosition> awaited_by_main(const TimeLine& main,
                                                             const PathPosition& at) const;
+  [[nodiscard]] std::optional<PathPosition> at_release(const ThreadWait& wait, std::uint64_t ns) const;
+  [[nodiscard]] std::optional<PathPosition> left_last(const TimeLine& main, const ThreadWait& wait,
+                                                      std::uint64_t end_ns) const;
   [[nodiscard]] static std::optional<PathPosition> main_before(const TimeLine& main, std::uint64_t ns);
 
   const RankMap& rank_map_;

@@ -334,9 +334,12 @@ class Pass {
     const ThreadWait before = waits.empty() ? ThreadWait{} : waits.back();
     const std::uint64_t begin_ns = std::max({record.enter_ns, cursor.left_ns, before.end_ns});
     if (begin_ns >= record.exit_ns) return;
+    const bool held = record.holder.known() && record.holder.thread < own_[cursor.process]->threads();
     waits.push_back({.begin_ns = begin_ns,
                      .end_ns = record.exit_ns,
                      .before_ns = before.before_ns + (before.end_ns - before.begin_ns),
+                     .released_ns = held ? record.holder.released_ns : 0,
+                     .holder = held ? rank_map_.location_of(cursor.rank, record.holder.thread) : kNoLocation,
                      .pattern = pattern_of(static_cast<measurement::WaitKind>(record.wait))});
   }
 

@@ -87,9 +87,11 @@ struct Sample {
 /// A wait for other threads of the process, outside of MPI calls.
 struct ThreadWait {
   std::uint64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t before_ns = 0;  ///< what all before it on the time line took
+  std::uint64_t before_ns = 0;    ///< what all before it on the time line took
+  std::uint64_t released_ns = 0;  ///< when the holder gave back what was waited for, or ended
+  Location holder = kNoLocation;  ///< the thread that it was for; kNoLocation: unknown
   WaitPattern pattern = WaitPattern::none;
-  std::uint8_t unused[7] = {};  ///< not left out: what lies there is packed with the rest
+  std::uint8_t unused[3] = {};  ///< not left out: what lies there is packed with the rest
 };
 
 /// An invocation of a region that the program marks, or of a parallel one, with its own stamps.

@@ -86,12 +86,13 @@ void ScriptedRun::region(std::int32_t rank, std::uint64_t begin, std::uint64_t e
 }
 
 void ScriptedRun::thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
-                              measurement::WaitKind kind) {
+                              measurement::WaitKind kind, measurement::WaitHolder holder) {
   Record& record = processes[static_cast<std::size_t>(rank)].threads[0].emplace_back();
   record.kind = trace::RecordKind::thread_wait;
   record.enter_ns = begin;
   record.exit_ns = end;
   record.wait = static_cast<std::uint8_t>(kind);
+  record.holder = holder;
 }
 
 void ScriptedRun::reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value) {

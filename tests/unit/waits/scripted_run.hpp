@@ -62,7 +62,8 @@ struct ScriptedRun {
   /// Its first time line waited for other threads of the process.
   void region(std::int32_t rank, std::uint64_t begin, std::uint64_t end, std::uint32_t context);
   void thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
-                   measurement::WaitKind kind = measurement::WaitKind::omp_barrier);
+                   measurement::WaitKind kind = measurement::WaitKind::omp_barrier,
+                   measurement::WaitHolder holder = {});
 
   struct Process {
     std::vector<Definition> definitions;

@@ -130,8 +130,12 @@ struct Run {
   Run() { store.open(0); }
 
   void sample(std::uint64_t enter, std::uint64_t exit, ContextId context) {
-    trace.records.push_back(
-        {.kind = RecordKind::sample, .enter_ns = enter, .exit_ns = exit, .node = context, .operations = {}});
+    trace.records.push_back({.kind = RecordKind::sample,
+                             .enter_ns = enter,
+                             .exit_ns = exit,
+                             .node = context,
+                             .holder = {},
+                             .operations = {}});
   }
   /// With waits: pattern, beginning, end.
   struct Wait {
@@ -139,8 +143,12 @@ struct Run {
     std::uint64_t begin_ns = 0, end_ns = 0;
   };
   void call(std::uint64_t enter, std::uint64_t exit, ContextId context, const std::vector<Wait>& waits = {}) {
-    trace.records.push_back(
-        {.kind = RecordKind::call, .enter_ns = enter, .exit_ns = exit, .node = context, .operations = {}});
+    trace.records.push_back({.kind = RecordKind::call,
+                             .enter_ns = enter,
+                             .exit_ns = exit,
+                             .node = context,
+                             .holder = {},
+                             .operations = {}});
     waits::TimeLine& line = store.line(0);
     const waits::EventId id = store.add(line, {.enter_ns = enter, .exit_ns = exit, .context = context});
     line.events.change(id.index).waits = static_cast<std::uint32_t>(line.waits.size());
@@ -237,8 +245,12 @@ TEST_CASE("an arrow begins at the call that ended a wait") {
   merge::Arrows arrows(run.store);
   CHECK(arrows.of(0, 0, wait) == 1);
   OneThread other;
-  other.records.push_back(
-      {.kind = RecordKind::call, .enter_ns = 30, .exit_ns = 35, .node = kSend, .operations = {}});
+  other.records.push_back({.kind = RecordKind::call,
+                           .enter_ns = 30,
+                           .exit_ns = 35,
+                           .node = kSend,
+                           .holder = {},
+                           .operations = {}});
   Written written;
   const merge::FrameTree frames(shape());
   merge::LineReplay(frames, run.store, 1, &arrows).run(other, 0, written);

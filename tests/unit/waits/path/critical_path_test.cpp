@@ -117,6 +117,38 @@ TEST_CASE("the critical path goes on with the thread that calls MPI while the ma
   }
 }
 
+TEST_CASE("the critical path goes on with the thread that held the main thread's lock") {
+  // The main thread waits for a lock until 1006. The second thread leaves a call of MPI shortly before, as if
+  // it had ended the wait; the third one, of which the record says that it held the lock, works in bar.
+  ScriptedRun run(1, 3);
+  run.call(0, 0, 10, {on(OperationKind::initialize)});
+  run.path(kInit);
+  run.call(0, 990, 1003, {}, 1);
+  run.path(kSend);
+  run.call(0, 20, 30, {}, 2);
+  run.path(kReceive);
+  run.sample(0, 1000, 30, kBar, 2);
+  run.call(0, 1050, 1060, {}, 2);
+  run.path(kReceive);
+  run.sample(0, 1000, 10, kFoo);
+  SECTION("that calls MPI") {
+    run.thread_wait(0, 20, 1006, culprit::measurement::WaitKind::lock, {.thread = 2, .released_ns = 1004});
+  }
+  SECTION("one of several that held it after each other") {
+    run.thread_wait(0, 20, 1004, culprit::measurement::WaitKind::lock, {.thread = 2, .released_ns = 1004});
+    run.thread_wait(0, 1004, 1006, culprit::measurement::WaitKind::lock, {.thread = 7, .released_ns = 1006});
+  }
+  run.call(0, 1100, 1110, {on(OperationKind::finalize)});
+  run.path(kFinalize);
+  for (const int analysts : {1, 2}) {
+    const CriticalPath path = analyse(run, analysts).path;
+    CHECK(time_of(path, 2, kBar) == 974);
+    CHECK(time_of(path, 2, kReceive) == 10);
+    CHECK(time_of(path, 1, kSend) == 0);
+    CHECK(all_times(path) == path.length_ns());
+  }
+}
+
 TEST_CASE("the critical path leaves a thread that waited for the main thread to send something") {
   // Process 0: its main thread receives until 800 from process 1, which works in foo until then. Its second
   // thread sent something before, waits for the main thread, and sends again at 1000. Process 1 waits for

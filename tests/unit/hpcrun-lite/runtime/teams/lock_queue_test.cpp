@@ -45,6 +45,32 @@ TEST_CASE("what all who gave up have waited is not lost") {
   CHECK(locks::charge(&lock, 700, 1) == 0);
 }
 
+TEST_CASE("a waiter learns who gave the lock back while it waited") {
+  locks::forget();
+  const std::array<char, 3> threads{};
+  const auto first = locks::enter(&lock, 100);
+  locks::charge(&lock, 150, 1, &threads[0]);
+  const auto second = locks::enter(&lock, 200);
+  CHECK(locks::releases_since(second).count == 0);
+  locks::charge(&lock, 300, 1, &threads[1]);
+  locks::charge(&lock, 350, 1, &threads[1]);
+  locks::charge(&lock, 400, 1, &threads[2]);
+  locks::Releases found = locks::releases_since(second);
+  REQUIRE(found.count == 2);
+  CHECK((found.of[0].by == &threads[1] && found.of[0].time == 350));
+  CHECK((found.of[1].by == &threads[2] && found.of[1].time == 400));
+  CHECK(locks::releases_since(first).count == 3);
+  // Of more than are kept nobody knows who came before the earliest.
+  for (std::uint64_t i = 0; i < locks::Releases::kMost; ++i)
+    locks::charge(&lock, 500 + i, 1, &threads[i % threads.size()]);
+  found = locks::releases_since(second);
+  REQUIRE(found.count == locks::Releases::kMost);
+  CHECK((found.of[0].by == nullptr && found.of[0].time == 500));
+  CHECK((found.of[1].by == &threads[1] && found.of[1].time == 501));
+  static_cast<void>(locks::leave(first, 600, true));
+  static_cast<void>(locks::leave(second, 600, true));
+}
+
 TEST_CASE("thousands of threads may wait for days") {
   locks::forget();
   constexpr std::uint64_t kDay = 86'400'000'000'000;
