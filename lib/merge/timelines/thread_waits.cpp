@@ -67,8 +67,12 @@ void ThreadWaits::begin(std::size_t thread, std::uint64_t ns) {
   for (std::size_t other = 0; other < threads_.size(); ++other) {
     if (other == thread) continue;
     if (auto records = threads_[other].records_in(trace_, ns))
-      waiter.others.push_back(
-          {.thread = other, .records = std::move(records), .recent = {}, .waits = nullptr, .held = {}});
+      waiter.others.push_back({.thread = other,
+                               .records = std::move(records),
+                               .recent = {},
+                               .aside = {},
+                               .waits = nullptr,
+                               .held = {}});
   }
 }
 
@@ -98,14 +102,19 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
   const ContextId context = threads_[other.thread].context_of(sample.node);
   trace::Record in_context = sample;
   in_context.node = context;
-  if (waits_for_threads(in_context) != WaitKind::none) other.waited_ns = sample.exit_ns;
-  const bool works_there = works(sample, context);
-  if (!works_there && (is_idle(sample, context) || shape_.contexts[context].io == 0)) return;
-  other.recent.push_back({.earliest_ns = std::max(seen_ns, sample.enter_ns - earlier_ns),
-                          .since_ns = std::max(seen_ns, sample.enter_ns),
-                          .ns = sample.exit_ns,
-                          .context = context,
-                          .io = !works_there});
+  if (waits_for_threads(in_context) != WaitKind::none) {
+    other.waited_ns = sample.exit_ns;
+    return;
+  }
+  const Work work{.earliest_ns = std::max(seen_ns, sample.enter_ns - earlier_ns),
+                  .since_ns = std::max(seen_ns, sample.enter_ns),
+                  .ns = sample.exit_ns,
+                  .context = context};
+  if (!works(sample, context)) {
+    other.aside = work;
+    return;
+  }
+  other.recent.push_back(work);
   if (other.recent.size() > kMostRecent) other.recent.pop_front();
 }
 
@@ -113,7 +122,7 @@ void ThreadWaits::add(Other& other, const trace::Record& sample) const {
 void ThreadWaits::take_candidate(const Other& other, ContextId waiting, bool of_team, const When& when) {
   for (std::size_t i = other.recent.size(); i-- > 0;) {
     const Work& work = other.recent[i];
-    if (work.io || (when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
+    if ((when.maybe_earlier ? work.earliest_ns : work.since_ns) >= when.ns) continue;
     if (work.ns < (of_team ? when.since_of_team_ns : when.since_ns)) return;
     ContextId context = work.context;
     if (of_team) {
@@ -172,14 +181,17 @@ ContextId ThreadWaits::beside(ContextId waiting, ContextId work) const {
 std::optional<ContextId> ThreadWaits::charged_to(const Holder& holder, ContextId waiting) const {
   Other& other = *holder.thread;
   advance(other, holder.ns);
-  const auto last = std::find_if(other.recent.rbegin(), other.recent.rend(),
-                                 [&](const Work& work) { return work.ns <= holder.released_ns; });
-  const bool any = last != other.recent.rend(), seen = any && last->ns >= holder.since_ns;
+  const auto found = std::find_if(other.recent.rbegin(), other.recent.rend(),
+                                  [&](const Work& work) { return work.ns <= holder.released_ns; });
+  const Work* last = found == other.recent.rend() ? nullptr : &*found;
+  if (other.aside.ns <= holder.released_ns && other.aside.ns > (last == nullptr ? 0 : last->ns))
+    last = &other.aside;
+  const bool seen = last != nullptr && last->ns >= holder.since_ns;
   const bool waited = other.waited_ns >= holder.since_ns && other.waited_ns <= holder.released_ns;
   if (waited && (!seen || last->ns < std::min(holder.ns, other.waited_ns))) return std::nullopt;
   if (seen) return other.held[waiting] = beside(waiting, last->context);
   if (const auto known = other.held.find(waiting); known != other.held.end()) return known->second;
-  return any ? beside(waiting, last->context) : waiting;
+  return last == nullptr ? waiting : beside(waiting, last->context);
 }
 
 /// At this moment of a wait, of what lies before `until_ns`.

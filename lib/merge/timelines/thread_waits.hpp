@@ -58,7 +58,6 @@ class ThreadWaits {
   struct Work {
     std::uint64_t earliest_ns = 0, since_ns = 0, ns = 0;  // maybe since, since, until
     database::ContextId context = 0;
-    bool io = false;  // of files: only who is known to wait for it does
   };
   /// Another thread's samples.
   struct Other {
@@ -67,8 +66,9 @@ class ThreadWaits {
     std::uint64_t seen_ns = 0;                      // by the latest sample that was read
     std::uint64_t shortest_ns = ~std::uint64_t{0};  // of its samples
     std::deque<Work> recent;                        // as far as the waiter has come
-    std::uint64_t waited_ns = 0;                    // the latest sample that found it waiting for threads
-    std::unique_ptr<HeldWaits> waits;               // its own, once they are asked for
+    Work aside;                        // the latest that is neither: in files, in MPI, for others outside
+    std::uint64_t waited_ns = 0;       // the latest sample that found it waiting for threads
+    std::unique_ptr<HeldWaits> waits;  // its own, once they are asked for
     /// What it was last seen at while it was waited for, by the waiter's context.
     std::unordered_map<database::ContextId, database::ContextId> held;
   };

@@ -154,6 +154,15 @@ TEST_CASE("a wait for a thread that waits itself is charged to whom that one wai
         Charged{{Process::kDeep, 50}, {Process::kRest, 5}, {Process::kInnocent, 25}});
 }
 
+TEST_CASE("a holder that waits in MPI bears that call") {
+  Process process;
+  process.sample(1, 0, 10, Process::kRest);
+  process.sample(1, 10, 40, Process::kDeep, WaitKind::mpi);
+  process.stand_by(60);
+  process.wait(0, 10, 50, WaitKind::lock, 1, 50);
+  CHECK(process.charged(10, 50, WaitKind::lock) == Charged{{Process::kDeep, 40}});
+}
+
 TEST_CASE("a holder that was sampled at nothing meanwhile is taken for doing what it did before") {
   Process process;
   process.sample(1, 0, 20, Process::kRest);
