@@ -194,6 +194,9 @@ class alignas(4096) ThreadTree {
   /// False once the thread has finished or the file is sealed or forgotten: nothing may be recorded then.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_acquire); }
 
+  /// What a node was found or added below. [handler]
+  [[nodiscard]] NodeIndex parent(NodeIndex index) const noexcept { return node(index)->parent; }
+
   /// False before a thread has it, and once the file is forgotten.
   [[nodiscard]] bool exists() const noexcept { return exists_.load(std::memory_order_acquire); }
   /// The place among the file's threads, and the thread's ordinal. Where it exists.

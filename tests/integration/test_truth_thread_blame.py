@@ -57,6 +57,21 @@ class Blame(harness.Workspace):
             visit(root, frozenset())
         return found
 
+    def by_line(self, metric):
+        """Of statements."""
+        found = collections.Counter()
+        view = harness.viewer_json(self.database, "view", "calling-context", "--lines", "--min", "0", "--metrics", f"{metric}:sum (I)")
+
+        def visit(node):
+            if node["frame"]["kind"] == "statement" and node["values"].get(f"{metric}:sum (I)", 0) > 0:
+                found[node["frame"]["line"]] += node["values"][f"{metric}:sum (I)"]
+            for child in node["children"]:
+                visit(child)
+
+        for root in view["roots"]:
+            visit(root)
+        return found
+
     def check_sums(self):
         causes = self.report["thread_causes"]
         self.assertAlmostEqual(causes["idle_s"], causes["caused_s"] + causes["unborne_s"], delta=1e-3 + 2e-3 * causes["idle_s"])
@@ -151,6 +166,20 @@ class Gomp(Blame):
 
     def test_critical_sections(self):
         self.check_locks("critical", "enter_long")
+
+
+    def test_critical_sections_of_one_region(self):
+        """Nearly all wait for the longer one, in whose line the lock is given back; the other is not mixed with it."""
+        self.measure_scenario("sections")
+        source = (harness.TRUTH / "thread_blame.c").read_text().splitlines()
+        first, second = (1 + source.index(f"#pragma omp critical({name})") for name in ("first", "second"))
+        places = {cause["path"][-1].get("line") for cause in self.report["thread_causes"]["locks"]}
+        self.assertIn(second, places)
+        caused = self.by_line("lock-wait-caused")
+        self.assertEqual(set(caused), {first, second}, caused)
+        self.assertGreater(caused[second], caused[first])
+        text = " ".join(harness.run([harness.VIEWER, self.database, "report"]).stdout.split())
+        self.assertRegex(text, rf"because of locks that are held in thread_blame.c:{second} in sections")
 
 
 class Posix(Blame):

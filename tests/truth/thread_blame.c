@@ -378,6 +378,17 @@ SCENARIO critical(void) {
   }
 }
 
+/* Two critical sections of one function, which the lines tell apart. */
+SCENARIO sections(void) {
+#pragma omp parallel num_threads(threads)
+  for (int i = 0; i < repetitions; ++i) {
+#pragma omp critical(first)
+    truth_sleep(4);
+#pragma omp critical(second)
+    truth_sleep(8);
+  }
+}
+
 #define RUN(scenario) \
   if (only == NULL || strcmp(only, #scenario) == 0) scenario()
 
@@ -399,6 +410,7 @@ int main(int argc, char** argv) {
   RUN(brief);
   RUN(lock);
   RUN(critical);
+  RUN(sections);
   char path[4096];
   snprintf(path, sizeof path, "%s/blame.log", argc > 1 ? argv[1] : ".");
   FILE* file = fopen(path, "w");

@@ -4,7 +4,8 @@
 // all of them together cause that much. Not named are run-time libraries, which nobody can change, and
 // procedures that others call as well: not the copying is to blame but who copies. Where the code is a call
 // of MPI, the blame of that call's waiting says what it waits for: the deepest balanced ancestor with blame
-// of its own, and the suspect below that.
+// of its own, and the suspect below that. Critical sections of one procedure are named by the lines that give
+// their locks back.
 #include "findings/thread_causes.hpp"
 
 #include "findings/phrases.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -46,12 +48,14 @@ bool is_procedure(ContextKind kind) {
 /// Finds the code that causes most, role by role.
 class Descent {
  public:
-  Descent(const views::Figures& figures, std::uint32_t metric, double whole_s)
+  /// `by_line`: critical sections of one procedure are named each by itself.
+  Descent(const views::Figures& figures, std::uint32_t metric, double whole_s, bool by_line = false)
       : figures_(figures),
         experiment_(figures.experiment()),
         metric_(metric),
         time_(views::metric_named(experiment_, "REALTIME")),
-        least_s_(kGoodPart * whole_s) {}
+        least_s_(kGoodPart * whole_s),
+        by_line_(by_line) {}
 
   std::vector<ThreadCause> run() {
     find_bodies();
@@ -134,7 +138,8 @@ class Descent {
 
   /// `around`: the procedure at `context`, or kNone where none above it can be named.
   void go_down(ContextId context, ContextId around, double caused_s) {
-    const double left = caused_s - go_below(context, around);
+    double left = caused_s - go_below(context, around);
+    if (by_line_) left -= name_lines(context);
     const bool good = left >= least_s_ || (around != database::kNone && left >= kRest * least_s_);
     if (good) found_.push_back({.context = context, .role = role_, .caused_s = left});
   }
@@ -159,6 +164,27 @@ class Descent {
         named_s += part;
       }
     }
+    return named_s;
+  }
+
+  /// Names the lines of the procedure at `context` that cause a good part, where several cause something.
+  /// Returns their sum.
+  double name_lines(ContextId context) {
+    std::vector<ThreadCause> lines;
+    std::size_t all = 0;
+    double named_s = 0;
+    for (ContextId at = context + 1; at < experiment_.contexts[context].end;) {
+      const ContextKind kind = experiment_.contexts[at].kind;
+      const double part = value(at);
+      if (kind == ContextKind::statement && part > 0) ++all;
+      if (kind == ContextKind::statement && part >= least_s_) {
+        lines.push_back({.context = at, .role = role_, .caused_s = part});
+        named_s += part;
+      }
+      at = part > 0 && !is_procedure(kind) ? at + 1 : experiment_.contexts[at].end;
+    }
+    if (all < 2) return 0;
+    found_.insert(found_.end(), lines.begin(), lines.end());
     return named_s;
   }
 
@@ -196,6 +222,7 @@ class Descent {
   std::uint32_t metric_;
   std::optional<std::uint32_t> time_;
   double least_s_;
+  bool by_line_;
   std::uint32_t role_ = 0;
   std::vector<ContextId> bodies_;  // ascending
   std::vector<ThreadCause> found_;
@@ -339,7 +366,8 @@ ThreadCauses find_thread_causes(const views::Figures& figures) {
         Descent(figures, *views::metric_named(experiment, "thread-overhead"), causes.overhead_s).run();
   if (causes.lock_caused_s > 0)
     causes.locks =
-        Descent(figures, *views::metric_named(experiment, "lock-wait-caused"), causes.lock_caused_s).run();
+        Descent(figures, *views::metric_named(experiment, "lock-wait-caused"), causes.lock_caused_s, true)
+            .run();
   return causes;
 }
 

@@ -8,8 +8,8 @@
 
 namespace culprit::runtime {
 
-measurement::NodeIndex with_tail_caller(Thread* thread, measurement::NodeIndex node, std::uint64_t sp,
-                                        const CallPlace& earlier) {
+measurement::NodeIndex calling_place(Thread* thread, measurement::NodeIndex node, std::uint64_t sp,
+                                     const CallPlace& earlier) {
   const unwind::Frame* const frames = thread->walker.mutable_frames();
   const std::size_t depth = thread->walker.depth();
   std::size_t innermost = 0;
@@ -20,7 +20,12 @@ measurement::NodeIndex with_tail_caller(Thread* thread, measurement::NodeIndex n
   const bool was_inside = earlier.return_to != 0 && earlier.cfa < below;
   const std::uint64_t place = unwind::place_in_callee(find_module, nullptr, frames[innermost].pc,
                                                       was_inside ? earlier.return_to - 1 : 0);
-  return place == 0 ? node : thread->tree->child(node, key_of_address(place, cct::FrameKind::call));
+  if (place != 0) return thread->tree->child(node, key_of_address(place, cct::FrameKind::call));
+  const unwind::Frame& frame = frames[innermost];
+  if (frame.user != node) return node;  // the tree is full
+  return thread->tree->child(
+      thread->tree->parent(node),
+      {.offset = frame.offset, .module = frame.module, .kind = cct::FrameKind::sample});
 }
 
 }  // namespace culprit::runtime

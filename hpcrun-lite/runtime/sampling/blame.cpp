@@ -196,7 +196,7 @@ void record_charge(void* argument) {
   if (ensure_tree(thread)) {
     WalkFlaws flaws;
     const NodeIndex end = current_path(thread, charge->start, flaws);
-    const NodeIndex node = with_tail_caller(thread, end, charge->start.sp, charge->taken);
+    const NodeIndex node = calling_place(thread, end, charge->start.sp, charge->taken);
     thread->tree->count_caused(node, EpochKind::lock_wait_caused, charge->ns);
     if (thread->tree->asks_for_room()) ring_flusher();
   }
