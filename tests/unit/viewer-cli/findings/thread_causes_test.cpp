@@ -4,6 +4,8 @@
 #include "viewer-cli/run.hpp"
 #include "views/sample_experiment.hpp"
 
+#include <utility>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -86,6 +88,35 @@ TEST_CASE("Code that makes threads idle is named, and whether it is serial or a 
   CHECK(wrap(phrases[2], 1000) ==
         "Threads wait for locks 12 % of the time, 90 % of that because of locks that are held in section at "
         "a.c:40.");
+}
+
+TEST_CASE("Critical sections of one procedure are named by their lines") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "lock-wait-caused", "idleness-counted",
+                           "idleness-unborne", "lock-wait-counted", "lock-wait-unborne"}};
+  const std::uint32_t mains = sample.add_role("main");
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId loop = sample.add(main, {ContextKind::loop, "", "a.c", 4});
+  const ContextId first = sample.add(loop, {ContextKind::statement, "", "a.c", 5});
+  const ContextId second = sample.add(main, {ContextKind::statement, "", "a.c", 9});
+  const ContextId third = sample.add(main, {ContextKind::statement, "", "a.c", 14});
+  const ContextId section = sample.add(main, {ContextKind::procedure, "section", "a.c", 20});
+  const ContextId at_section = sample.add(section, {ContextKind::statement, "", "a.c", 21});
+  sample.add_location(-1, 0, mains);
+  for (const auto& [at, seconds] : {std::pair(first, 50), {second, 20}, {third, 3}, {at_section, 27}})
+    sample.set(at, kLockCaused, 0, static_cast<std::uint64_t>(seconds) * kSecond);
+  sample.set(0, kLockWaited, 0, 100 * kSecond);
+  sample.finish();
+  const views::Figures figures(sample);
+  const ThreadCauses causes = find_thread_causes(figures);
+  REQUIRE(causes.locks.size() == 4);
+  CHECK((causes.locks[0].context == first && causes.locks[0].caused_s == Approx(50)));
+  CHECK(causes.locks[1].context == section);  // of one line, so its name says it
+  CHECK((causes.locks[2].context == second && causes.locks[2].caused_s == Approx(20)));
+  CHECK((causes.locks[3].context == main && causes.locks[3].caused_s == Approx(3)));
+  CHECK(wrap(thread_cause_phrases(figures, 200, 60, false).back(), 1000)
+            .starts_with("Threads wait for locks 50 % of the time, 50 % of that because of locks that are "
+                         "held in a.c:5 in main"));
 }
 
 TEST_CASE("The report tells what nobody causes, and begins with what takes more") {
