@@ -111,9 +111,11 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
       !unmatched.empty())
     cut += (cut.empty() ? "" : " ") + unmatched;
   const std::string doubt =
-      threads ? " Other threads than main ones call MPI, too: where a main thread waits, the path goes on "
-                "with the one that left MPI last, which need not be the one that was waited for."
-              : "";
+      threads
+          ? " Other threads than main ones call MPI, too: where a main thread waits for a lock or for a "
+            "thread's end, the path goes on with the thread that it waited for; elsewhere with the one that "
+            "left MPI last, which need not be that."
+          : "";
   return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last " +
          (experiment.quality.cut_short > 0 ? "recorded call; " : "call of MPI_Finalize; ") +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +
