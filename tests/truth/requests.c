@@ -287,6 +287,25 @@ SCENARIO persistent_cancelled(void) {
   receive_late(11);
 }
 
+/* A halo that is posted early: the sender computes for longer, and the message stands still until it is back.
+ */
+SCENARIO late_return(void) {
+  if (alone) return;
+  enum { LARGE = 1 << 20 };
+  static char halo[LARGE];
+  MPI_Request request;
+  if (sends) {
+    CALL(MPI_Isend, halo, LARGE, MPI_CHAR, partner, 30, MPI_COMM_WORLD, &request);
+    truth_sends(++operation, partner, 30, WORLD, LARGE, TRUTH_STANDARD);
+    truth_sleep(delay);
+  } else {
+    CALL(MPI_Irecv, halo, LARGE, MPI_CHAR, partner, 30, MPI_COMM_WORLD, &request);
+    truth_receives(++operation, partner, 30, WORLD, LARGE);
+  }
+  CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+  truth_completes(operation);
+}
+
 int main(int argc, char** argv) {
   truth_begin(argc, argv, 2);
   partner = rank ^ 1;
@@ -307,5 +326,6 @@ int main(int argc, char** argv) {
   RUN(freed_wildcard);
   RUN(too_short);
   RUN(persistent_cancelled);
+  RUN(late_return);
   return truth_end();
 }

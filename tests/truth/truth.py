@@ -28,6 +28,9 @@ late-receiver        synchronous send or its completion: until the enter of the 
                      A call that completes several operations waits for the latest of them (MPI_Waitall), a Waitany
                      or Waitsome for the earliest of those it completed. The pattern is that of the operation which
                      decides; one wait per call.
+                     A message of 16 KiB and more moves only while both ends are inside the calls that complete it, one of
+                     them at least another call than posted it: each of these may wait until the other's enter K, too, where its
+                     exit - K is no longer than K - max(own enter, enter of the call that posted the other end).
 wait-at-init, wait-at-finalize, wait-at-barrier, wait-at-nxn, wait-at-create, wait-at-free
                      until the latest enter of all participants (at the completing call if nonblocking: then until
                      the latest enter of a *starting* call).

@@ -7,6 +7,7 @@ import math
 from truth_logs import Call, EAGER, STANDARD, SYNCHRONOUS
 from truth_waits import Waits
 
+SEVERAL_STEPS = 16384  # bytes: smaller messages are sent at once
 EARLIEST_COMPLETES = ("MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome")
 
 
@@ -68,8 +69,10 @@ class Messages(Waits):
                 ends = []
                 operations = [operation for operation, *_ in call.all("completes")]
                 for key in [call, *operations]:
-                    ends += [self._message_end(*entry) for entry in messages.get((log.rank, key), [])
-                             if entry[1].completed is call]
+                    ended = [entry for entry in messages.get((log.rank, key), []) if entry[1].completed is call]
+                    ends += [self._message_end(*entry) for entry in ended]
+                    if call.function not in EARLIEST_COMPLETES:
+                        ends += [self._late_end(call, *entry) for entry in ended]
                     if key is not call and (log.rank, key) in collectives["started"]:
                         ends.append(collectives["started"][log.rank, key])
                         if call.function not in EARLIEST_COMPLETES:
@@ -116,6 +119,20 @@ class Messages(Waits):
         if sort == "send":
             return "late-receiver", cause.enter, cause, message
         return "late-sender", cause.enter, cause, message
+
+    @staticmethod
+    def _late_end(call, sort, message):
+        """The same of a large one that moves only while both ends are inside the calls that complete it."""
+        other = message.other
+        send = message if sort == "send" else other
+        if other is None or send.mode == EAGER or send.size < SEVERAL_STEPS or other.completed is None:
+            return None
+        if message.posted is call and other.posted is other.completed:
+            return None
+        free, back = max(call.enter, other.posted.enter), other.completed.enter
+        if not free < back < call.exit or call.exit - back > back - free:
+            return None
+        return ("late-receiver", back, other.completed, message) if sort == "send" else ("late-sender", back, other.completed, None)
 
     def _probe_end(self, call, source, tag, communicator):
         """A probe sees the first message that no earlier receive takes."""

@@ -64,9 +64,12 @@ void Messages::send(const CallSite& call, const Operation& operation) {
                                               .buffered = never_waits(operation),
                                               .alone = call.alone,
                                               .size = size_of(operation)}});
+    if (!blocking && !never_waits(operation) && MessageReturns::may_stand_still(size_of(operation)))
+      returns_.begin(call, operation.id);
   }
   if (operation.completes && !blocking && operation.kind != OperationKind::send_buffered) {
     completions_.completed(call, operation.id);
+    returns_.complete(call, operation.id);
   }
 }
 
@@ -200,7 +203,8 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
           .received_ns = call.received_ns,
           .any = call.any,
           .taker = taker,
-          .posted_context = posted.call_context};
+          .posted_context = posted.call_context,
+          .completed_context = call.context};
 }
 
 /// Nothing else that is posted may take its message.
@@ -282,6 +286,28 @@ void Messages::match(const Sent& send, const Arrival& arrival) {
   if (store_.dependencies != nullptr) depend(send, arrival);
   if (arrival.taker != Taker::freed) see(send, arrival);
   if (arrival.taker != Taker::probe && may_have_waited(send, arrival)) notify_sender(send, arrival);
+  if (arrival.taker == Taker::receive && !send.buffered && MessageReturns::may_stand_still(send.size))
+    compare_returns(send, arrival);
+}
+
+/// Of two blocking calls, the later one decides what was waited for: neither computes between.
+void Messages::compare_returns(const Sent& send, const Arrival& arrival) {
+  const MessageEnd receiver{.call = arrival.completed,
+                            .begun_ns = arrival.posted_ns,
+                            .enter_ns = arrival.enter_ns,
+                            .exit_ns = arrival.exit_ns,
+                            .context = arrival.completed_context,
+                            .any = arrival.any};
+  if (!send.blocking) {
+    returns_.received(send.call.location, send.exit_ns, send.size, receiver);
+  } else if (arrival.posted != arrival.completed) {
+    returns_.compare({.call = send.call,
+                      .begun_ns = send.enter_ns,
+                      .enter_ns = send.enter_ns,
+                      .exit_ns = send.exit_ns,
+                      .context = send.call_context},
+                     receiver, send.size);
+  }
 }
 
 /// The receiver sees the message.

@@ -4,6 +4,7 @@
 #include "storage/queue_pool.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
+#include "waits/matching/message_returns.hpp"
 #include "waits/matching/posting_order.hpp"
 #include "waits/matching/request_table.hpp"
 #include "waits/timeline/process_trace.hpp"
@@ -61,12 +62,14 @@ class Messages {
 
   /// `processes` are how many this rank of the analysis has.
   Messages(const RankMap& rank_map, const Contexts& contexts, std::size_t processes,
-           exchange::MessageExchange& exchange, TraceStore& store, Completions& completions)
+           exchange::MessageExchange& exchange, TraceStore& store, Completions& completions,
+           MessageReturns& returns)
       : rank_map_(rank_map),
         contexts_(contexts),
         exchange_(exchange),
         store_(store),
         completions_(completions),
+        returns_(returns),
         orders_(contexts.slots()),
         posted_(processes) {}
 
@@ -94,7 +97,7 @@ class Messages {
     std::uint64_t received_ns = 0;                           ///< CallSite::received_ns of the completing call
     bool any = false;
     Taker taker = Taker::receive;
-    std::uint32_t posted_context = 0;
+    std::uint32_t posted_context = 0, completed_context = 0;
   };
   struct Posted {
     EventId call;
@@ -158,6 +161,7 @@ class Messages {
   void depend(const Sent& send, const Arrival& arrival);
   static bool may_have_waited(const Sent& send, const Arrival& arrival);
   void notify_sender(const Sent& send, const Arrival& arrival);
+  void compare_returns(const Sent& send, const Arrival& arrival);
   [[nodiscard]] std::map<Channel, std::int64_t> surplus() const;
   [[nodiscard]] std::vector<const Held*> held_back() const;
   static bool fits(const Freed& receive, const Channel& channel);
@@ -167,6 +171,7 @@ class Messages {
   exchange::MessageExchange& exchange_;
   TraceStore& store_;
   Completions& completions_;
+  MessageReturns& returns_;
   std::vector<PostingOrder> orders_;  // by slot
   RequestTable<Posted> posted_;
   std::vector<Held> held_;  // complete receives in their posting orders, by item

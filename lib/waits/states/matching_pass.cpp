@@ -113,7 +113,8 @@ class Pass {
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         exchange_(analysis),
         completions_(result_.store, own),
-        messages_(rank_map, contexts_, own.size(), exchange_, result_.store, completions_),
+        message_returns_(rank_map, exchange_, result_.store, own),
+        messages_(rank_map, contexts_, own.size(), exchange_, result_.store, completions_, message_returns_),
         returns_(exchange_, result_.store, own.size()),
         collectives_(contexts_, exchange_, result_.store, completions_, returns_),
         neighbors_(rank_map, contexts_, own, exchange_, result_.store, completions_),
@@ -205,12 +206,16 @@ class Pass {
   }
 
   void deliver() {
-    exchange_.deliver(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
+    deliver_notices();
     collectives_.close_round([this](std::uint64_t window, std::int32_t rank, EventId call) {
       active_target_.fenced(window, rank, call);
     });
     locks_.close_round();
-    exchange_.deliver(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
+    deliver_notices();
+  }
+  void deliver_notices() {
+    exchange_.deliver(messages_, message_returns_, collectives_, returns_, neighbors_, active_target_,
+                      locks_);
   }
 
   void advance(Cursor& cursor) { cursor.ended = !own_[cursor.process]->next(cursor.thread, cursor.record); }
@@ -246,7 +251,8 @@ class Pass {
         ++count;
       }
       // While what this process sent is still in a processor's cache.
-      exchange_.deliver_own(messages_, collectives_, returns_, neighbors_, active_target_, locks_);
+      exchange_.deliver_own(messages_, message_returns_, collectives_, returns_, neighbors_, active_target_,
+                            locks_);
       first = last;
     }
     return count;
@@ -476,6 +482,7 @@ class Pass {
   const Contexts& contexts_;
   exchange::MessageExchange exchange_;
   Completions completions_;
+  MessageReturns message_returns_;
   Messages messages_;
   Returns returns_;
   Collectives collectives_;

@@ -190,7 +190,7 @@ WaitClassification::Decided WaitClassification::decide(const Event& event,
 
 WaitClassification::Decided WaitClassification::wait_for_main(const Event& event, const Candidate& main) {
   const Decided decided = add_wait(main.pattern, event, main, false);
-  if (main.pattern == WaitPattern::late_sender && least_sent_after(main.event) < main.ns)
+  if (main.pattern == WaitPattern::late_sender && !main.returned && least_sent_after(main.event) < main.ns)
     add(WaitPattern::late_sender_wrong_order, event, event.enter_ns, main.ns, main);
   return decided;
 }

@@ -41,8 +41,9 @@ struct Event {
 struct Candidate {
   std::uint32_t event = 0;  ///< the call's index on its time line
   WaitPattern pattern = WaitPattern::none;
-  bool first = true;       ///< of a collective: the call that was entered first
-  std::uint16_t size = 0;  ///< of a late receiver: of the send, as Dependency::size
+  bool first : 1 = true;      ///< of a collective: the call that was entered first
+  bool returned : 1 = false;  ///< not the message was late, but who completed it
+  std::uint16_t size = 0;     ///< of a late receiver: of the send, as Dependency::size
   /// When what it depends on was entered; parts and completions have since when they last instead:
   /// late_complete since the latest arrival, completions since all might have left.
   std::uint64_t ns = 0;

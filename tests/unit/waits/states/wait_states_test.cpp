@@ -194,6 +194,63 @@ TEST_CASE("a nonblocking collective is waited for where it is completed") {
 
 namespace {
 
+/// Rank 0 sends rank 1 a message; both begin at once, and complete it in these calls.
+struct Completing {
+  std::uint64_t enter, exit;
+};
+ScriptedRun posted_early(std::uint64_t bytes, Completing sender, Completing receiver, bool any = false) {
+  ScriptedRun run(2);
+  Operation send = message(OperationKind::send, 1), receive = message(OperationKind::receive, 0);
+  send.bytes = receive.bytes = bytes;
+  run.call(1, 1, 2, {begun(receive, 5)});
+  run.call(0, 10, 11, {begun(send, 4)});
+  run.call(0, sender.enter, sender.exit, {completed(send, 4)});
+  run.call(1, receiver.enter, receiver.exit, {completed(receive, 5)}, 0, any);
+  return run;
+}
+constexpr std::uint64_t kLarge = 1 << 20;
+
+}  // namespace
+
+TEST_CASE("a large message is waited for until its other end is back in MPI") {
+  for (const int analysts : {1, 2}) {
+    for (const std::uint64_t per_round : {std::uint64_t{1}, std::uint64_t{1} << 18}) {
+      const auto waits = [&](const ScriptedRun& run) { return analyse(run, analysts, per_round).waits; };
+      CHECK(waits(posted_early(kLarge, {500, 531}, {100, 530})) ==
+            std::vector<FoundWait>{{1, 1, WaitPattern::late_sender, 400, 0, 1}});
+      CHECK(waits(posted_early(kLarge, {100, 530}, {500, 531})) ==
+            std::vector<FoundWait>{{0, 1, WaitPattern::late_receiver, 400, 1, 1}});
+    }
+  }
+  SECTION("also where the later one waits for long for somebody else then") {
+    CHECK(analyse(posted_early(kLarge, {500, 5000}, {100, 530})).waits ==
+          std::vector<FoundWait>{{1, 1, WaitPattern::late_sender, 400, 0, 1}});
+  }
+  SECTION("by a blocking call, too") {
+    ScriptedRun run(2);
+    Operation send = message(OperationKind::send, 1), receive = message(OperationKind::receive, 0);
+    send.bytes = receive.bytes = kLarge;
+    run.call(1, 1, 2, {begun(receive, 5)});
+    run.call(0, 10, 530, {send});
+    run.call(1, 500, 531, {completed(receive, 5)});
+    CHECK(analyse(run).waits == std::vector<FoundWait>{{0, 0, WaitPattern::late_receiver, 490, 1, 1}});
+  }
+  SECTION("not where the transfer itself takes most of the time") {
+    CHECK(analyse(posted_early(kLarge, {200, 531}, {100, 530})).waits.empty());
+  }
+  SECTION("nor where it ends without the other end") {
+    CHECK(analyse(posted_early(kLarge, {500, 531}, {100, 130})).waits.empty());
+  }
+  SECTION("nor by a call that returns at the first of several operations") {
+    CHECK(analyse(posted_early(kLarge, {500, 531}, {100, 530}, true)).waits.empty());
+  }
+  SECTION("nor is a small one") {
+    CHECK(analyse(posted_early(1000, {500, 531}, {100, 530})).waits.empty());
+  }
+}
+
+namespace {
+
 /// All begin a nonblocking collective at 100 and compute. Ranks 0 and 1 are back at 200 and 300, rank 2 at
 /// 750.
 ScriptedRun late_return(OperationKind kind, bool any = false) {
