@@ -29,8 +29,9 @@ late-receiver        synchronous send or its completion: until the enter of the 
                      or Waitsome for the earliest of those it completed. The pattern is that of the operation which
                      decides; one wait per call.
                      A message of 16 KiB and more moves only while both ends are inside the calls that complete it, one of
-                     them at least another call than posted it: each of these may wait until the other's enter K, too, where its
-                     exit - K is no longer than K - max(own enter, enter of the call that posted the other end).
+                     them at least another call than posted it: each of these may wait until the other's enter K, too. With
+                     F = max(own enter, enter of the call that posted the other end): where exit - K <= K - F, and the other end
+                     was outside MPI for half of the time from F to K, or more.
 wait-at-init, wait-at-finalize, wait-at-barrier, wait-at-nxn, wait-at-create, wait-at-free
                      until the latest enter of all participants (at the completing call if nonblocking: then until
                      the latest enter of a *starting* call).
@@ -44,7 +45,8 @@ wait-at-root         blocking bcast, reduce, scan (of a reduction not the root):
                      stay of any member for each level of a binary tree (times ceil(log2 members)), and K the last enter of another
                      member before the own exit. If K - F > B, and exit - K <= max(K - F, B): until K - B, instead of the above.
                      Nonblocking ones of any kind wait so at the completing call, too, by the enters, exits and stays of all
-                     completing calls, and F of the starting ones; by the name of their kind where they are no bcast, reduce, scan.
+                     completing calls, and F of the starting ones; by the name of their kind where they are no bcast, reduce, scan;
+                     the last must have been outside MPI as above.
 late-post            MPI_Win_start: until the latest enter of the matching MPI_Win_post; where this does not fall into
                      the start, the same at MPI_Win_complete.
 early-transfer       RMA operation: until the target's MPI_Win_post.

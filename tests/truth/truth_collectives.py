@@ -67,6 +67,9 @@ class Collectives(Waits):
     def _late_return(self, kind, root, members, enters, inside, rank):
         """The same of a nonblocking one, which goes on only `inside` the calls that complete it."""
         kept = self._kept_inside(kind, root, members, enters, inside, rank)
+        needed = self._collective_end(kind, root, members, enters, rank)
+        if kept and not self._was_outside(kept[2], max(inside[rank].enter, needed[1] if needed else 0)):
+            return None
         return kept and ("wait-at-root" if kind in ("bcast", "reduce", "scan") else f"wait-at-{kind}", *kept[1:])
 
     def _kept_inside(self, kind, root, members, enters, inside, rank):

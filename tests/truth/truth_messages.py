@@ -120,8 +120,7 @@ class Messages(Waits):
             return "late-receiver", cause.enter, cause, message
         return "late-sender", cause.enter, cause, message
 
-    @staticmethod
-    def _late_end(call, sort, message):
+    def _late_end(self, call, sort, message):
         """The same of a large one that moves only while both ends are inside the calls that complete it."""
         other = message.other
         send = message if sort == "send" else other
@@ -130,7 +129,7 @@ class Messages(Waits):
         if message.posted is call and other.posted is other.completed:
             return None
         free, back = max(call.enter, other.posted.enter), other.completed.enter
-        if not free < back < call.exit or call.exit - back > back - free:
+        if not free < back < call.exit or call.exit - back > back - free or not self._was_outside(other.completed, free):
             return None
         return ("late-receiver", back, other.completed, message) if sort == "send" else ("late-sender", back, other.completed, None)
 

@@ -85,6 +85,15 @@ class Waits:
         """How many calls of these functions ended."""
         return sum(call.function in functions and call.exit != FOREVER for log in self.ranks for call in log.calls)
 
+    def _was_outside(self, call, since):
+        """Whether its thread was outside MPI for half of the time from `since` to the call, or more."""
+        left = max(
+            (other.exit for other in self.by_rank[call.rank].calls
+             if other.thread == call.thread and other.function.startswith("MPI_") and other.exit <= call.enter),
+            default=0,
+        )  # fmt: skip
+        return 2 * (call.enter - max(left, since)) >= call.enter - since
+
     def _add(self, pattern, call, until, cause, part_of="", since=None):
         """A wait of `call` until `until`, if that falls into it. Returns whether it did."""
         since = call.enter if since is None else since

@@ -2,9 +2,9 @@
 // (docs/algorithms.md 7, Late return; our own). Such messages move in several steps, with which most
 // libraries go on only while both ends are inside MPI: halos that were posted early stand still while a
 // neighbour computes. A call waited for that where it ended after the other end's completing call was
-// entered, and sooner after that than it had waited before. What happens then is the transfer, no waiting.
-// Messages that need one step end independently of each other. Cost: one message per large nonblocking send,
-// and one per wait.
+// entered, and sooner after that than it had waited before, and the other end was outside MPI for half of
+// that or more. What happens then is the transfer, no waiting. Messages that need one step end independently
+// of each other. Cost: one message per large nonblocking send, and one per wait.
 #include "waits/matching/message_returns.hpp"
 
 #include "waits/timeline/dependencies.hpp"
@@ -22,7 +22,10 @@ constexpr std::uint64_t kSeveralSteps = 16384;  // bytes: libraries send less at
 bool waited(const MessageEnd& end, const MessageEnd& other) {
   if (end.any || other.enter_ns <= end.enter_ns || other.enter_ns >= end.exit_ns) return false;
   const std::uint64_t free_ns = std::max(end.enter_ns, other.begun_ns);
-  return free_ns < other.enter_ns && end.exit_ns - other.enter_ns <= other.enter_ns - free_ns;
+  if (free_ns >= other.enter_ns) return false;
+  const std::uint64_t wait_ns = other.enter_ns - free_ns;
+  const std::uint64_t outside_ns = other.enter_ns - std::max(free_ns, other.left_ns);
+  return end.exit_ns - other.enter_ns <= wait_ns && 2 * outside_ns >= wait_ns;
 }
 
 }  // namespace
@@ -54,6 +57,7 @@ void MessageReturns::complete(const CallSite& call, std::uint64_t operation) {
   if (open == nullptr) return;
   const MessageEnd sender{.call = call.id,
                           .begun_ns = open->begun_ns,
+                          .left_ns = call.left_ns,
                           .enter_ns = call.enter_ns,
                           .exit_ns = call.exit_ns,
                           .context = call.context,

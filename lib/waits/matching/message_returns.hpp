@@ -17,6 +17,7 @@ namespace culprit::waits {
 struct MessageEnd {
   EventId call;
   std::uint64_t begun_ns = 0;  ///< the enter of the call that posted it
+  std::uint64_t left_ns = 0;   ///< CallSite::left_ns: outside of MPI since then
   std::uint64_t enter_ns = 0, exit_ns = 0;
   std::uint32_t context = 0;
   bool any = false;  ///< the call returns at the first of several operations

@@ -94,7 +94,7 @@ class Messages {
   struct Arrival {
     EventId posted, completed;
     std::uint64_t posted_ns = 0, enter_ns = 0, exit_ns = 0;  ///< enter and exit of the completing call
-    std::uint64_t received_ns = 0;                           ///< CallSite::received_ns of the completing call
+    std::uint64_t received_ns = 0, left_ns = 0;              ///< as CallSite's, of the completing call
     bool any = false;
     Taker taker = Taker::receive;
     std::uint32_t posted_context = 0, completed_context = 0;

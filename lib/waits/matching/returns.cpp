@@ -3,13 +3,15 @@
 // MPI: an operation of several steps stands still while one member computes, however early all have begun it.
 // The rule is that of blocking operations with a root (held_up.cpp), with the completing calls in the place
 // of the operation: who left its call only after another member had entered its own, long after all that it
-// needs by definition, and soon after that, had waited for it. Cost: one message per instance and rank of the
-// analysis, with each member; and an answer where somebody waited.
+// needs by definition, and soon after that, had waited for it, if that one was outside MPI for half of that
+// or more. Cost: one message per instance and rank of the analysis, with each member; and an answer where
+// somebody waited.
 #include "waits/matching/returns.hpp"
 
 #include "waits/matching/collective_kinds.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -37,6 +39,12 @@ void find_needed(std::vector<Return>& members, OperationKind kind) {
     lower = std::max(lower, one.begun_ns);
     one.completing.free_ns = std::max(one.completing.enter_ns, needed);
   }
+}
+
+/// Whether the member that held it up was outside of MPI for half of that or more.
+bool was_outside(const Return& late, std::uint64_t free_ns) {
+  const std::uint64_t enter_ns = late.completing.enter_ns;
+  return 2 * (enter_ns - std::max(late.left_ns, free_ns)) >= enter_ns - free_ns;
 }
 
 }  // namespace
@@ -77,6 +85,7 @@ void Returns::complete(const CallSite& call, std::uint64_t operation) {
                                           .rank = begun->rank,
                                           .context = call.context},
                            .begun_ns = begun->ns,
+                           .left_ns = call.left_ns,
                            .from = exchange_.here(),
                            .root = begun->root,
                            .any = call.any});
@@ -108,6 +117,8 @@ void Returns::answer(std::vector<Return>& members, OperationKind kind) {
   if (found.empty()) return;
   std::stable_sort(members.begin(), members.end(),
                    [](const Return& a, const Return& b) { return a.from < b.from; });
+  std::map<EventId, const Return*> by_call;
+  for (const Return& one : members) by_call.emplace(one.completing.call, &one);
   const ReturnedNotice notice{joins_all(kind) ? pattern_of(kind) : WaitPattern::wait_at_root};
   std::vector<HeldUp> waited;
   for (auto one = members.cbegin(); one != members.cend();) {
@@ -115,7 +126,8 @@ void Returns::answer(std::vector<Return>& members, OperationKind kind) {
     waited.clear();
     for (; one != members.cend() && one->from == to; ++one) {
       const HeldUp* const held_up = one->any ? nullptr : find_held_up(found, one->completing.call);
-      if (held_up != nullptr) waited.push_back(*held_up);
+      if (held_up != nullptr && was_outside(*by_call.at(held_up->by.call), one->completing.free_ns))
+        waited.push_back(*held_up);
     }
     if (!waited.empty()) exchange_.send(to, notice, waited);
   }

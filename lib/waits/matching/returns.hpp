@@ -20,6 +20,7 @@ namespace culprit::waits {
 struct Return {
   Presence completing;         ///< the call that completes it; `free_ns` is filled in where all are known
   std::uint64_t begun_ns = 0;  ///< the enter of the call that began it
+  std::uint64_t left_ns = 0;   ///< CallSite::left_ns of the completing call: outside of MPI since then
   int from = 0;                ///< whose process it is: a rank of the analysis
   bool root = false;
   bool any = false;  ///< the completing call returns at the first of several operations

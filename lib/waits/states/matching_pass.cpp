@@ -380,6 +380,7 @@ class Pass {
     const CallSite call{.process = cursor.process,
                         .id = id,
                         .received_ns = cursor.received_ns,
+                        .left_ns = std::min(cursor.left_ns, record.enter_ns),
                         .rank = cursor.rank,
                         .context = record.node,
                         .enter_ns = record.enter_ns,

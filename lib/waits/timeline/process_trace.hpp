@@ -39,6 +39,7 @@ struct CallSite {
   EventId id;
   /// When the last call before it on its time line was left that may have waited for a message; 0: none.
   std::uint64_t received_ns = 0;
+  std::uint64_t left_ns = 0;  ///< when the call before on its time line was left; 0: there is none
   std::int32_t rank = -1;     ///< in MPI_COMM_WORLD
   std::uint32_t context = 0;  ///< its call path, of the united tree
   std::uint64_t enter_ns = 0;

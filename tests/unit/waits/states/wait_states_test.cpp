@@ -238,6 +238,17 @@ TEST_CASE("a large message is waited for until its other end is back in MPI") {
   SECTION("not where the transfer itself takes most of the time") {
     CHECK(analyse(posted_early(kLarge, {200, 531}, {100, 530})).waits.empty());
   }
+  SECTION("nor where the other end was inside MPI meanwhile") {
+    ScriptedRun run(2);
+    Operation send = message(OperationKind::send, 1), receive = message(OperationKind::receive, 0);
+    send.bytes = receive.bytes = kLarge;
+    run.call(1, 1, 2, {begun(receive, 5)});
+    run.call(0, 10, 11, {begun(send, 4)});
+    run.call(0, 90, 400, {});
+    run.call(0, 500, 531, {completed(send, 4)});
+    run.call(1, 100, 530, {completed(receive, 5)});
+    CHECK(analyse(run).waits.empty());
+  }
   SECTION("nor where it ends without the other end") {
     CHECK(analyse(posted_early(kLarge, {500, 531}, {100, 130})).waits.empty());
   }
