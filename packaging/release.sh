@@ -84,7 +84,7 @@ make_root() { # CODENAME DIRECTORY PACKAGES
 }
 
 in_root() { # DIRECTORY SCRIPT
-  unshare -m sh -ec "mount --bind /proc '$1/proc' && mount --bind /dev '$1/dev' && exec chroot '$1' /bin/bash -ec '$2'"
+  unshare -m sh -ec "mount --bind /proc '$1/proc' && mount --bind /dev '$1/dev' && mount --bind /sys '$1/sys' && exec chroot '$1' /bin/bash -ec '$2'"
 }
 
 use_in_clean_root() { # CODENAME PACKAGES
