@@ -191,15 +191,16 @@ bool costs_processors(const database::Contents& experiment) {
   return static_cast<double>(experiment.quality.handler_ns) > kCostly * process_ns(experiment);
 }
 
-/// What time lines cost or, without a trace, what it cost to follow MPI calls.
+/// What time lines cost or, without a trace, what it cost to follow MPI calls: at least, since it is what was
+/// seen in our code.
 std::string recording_phrase(const database::Contents& experiment) {
   constexpr double kLittle = 0.001;
   const double time = process_ns(experiment);
   const auto taken = static_cast<double>(experiment.quality.tracing_ns);
   const bool traced = experiment.trace().traced > 0;
   if (time <= 0 || taken <= 0 || (!traced && taken < kLittle * time)) return {};
-  return (traced ? "; tracing took " : "; following calls took ") + keep(percent(taken / time)) +
-         " of the time";
+  return std::string(traced ? "; tracing took " : "; following calls took ") +
+         (taken < kLittle * time ? "" : "at least ") + keep(percent(taken / time)) + " of the time";
 }
 
 }  // namespace
@@ -362,7 +363,8 @@ void warn_of_recording(const database::Contents& experiment, const Warn& warn) {
   const double share = time > 0 ? static_cast<double>(experiment.quality.tracing_ns) / time : 0;
   if (share < kMuch) return;
   const bool traced = experiment.trace().traced > 0;
-  warn("recording calls took " + keep(percent(share)) + " of the time, which counts as work of these calls" +
+  warn("recording calls took at least " + keep(percent(share)) +
+       " of the time, which counts as work of these calls" +
        (traced ? ": without --trace, shares are nearer to the program's own." : "."));
 }
 

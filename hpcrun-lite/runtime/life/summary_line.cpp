@@ -73,10 +73,13 @@ void add_lost_threads(Line& line, const CulpritTotals& totals) {
   line.add(" threads at one time)");
 }
 
-/// What tracing added, of the time.
+/// What tracing added, of the time: at least that, since calls of the program's own that it slows are not
+/// seen.
 void add_tracing(Line& line, const CulpritTotals& totals) {
   if (totals.lived_ns < 1000) return;
-  line.add("; tracing took ").percent(totals.tracing_ns, totals.lived_ns).add(" of the time");
+  line.add("; tracing took ");
+  if (totals.tracing_ns >= totals.lived_ns / 1000) line.add("at least ");
+  line.percent(totals.tracing_ns, totals.lived_ns).add(" of the time");
 }
 
 void add_samples(Line& line, const CulpritTotals& totals) {

@@ -36,7 +36,7 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kMaxOwn = 4;
 constexpr std::size_t kMaxNote = 4096;  // a longer PT_NOTE segment is not read
 
-/// Where the program itself lies, from its first segment to its last.
+/// Where a module lies, from its first segment to its last.
 struct Extent {
   std::uint64_t begin = ~std::uint64_t{0}, end = 0;
   [[nodiscard]] bool holds(std::uint64_t address) const { return begin <= address && address < end; }
@@ -44,7 +44,7 @@ struct Extent {
 
 FindObject find_object = nullptr;
 Extent program;
-std::uint64_t vdso = 0;
+Extent vdso;  // empty: there is none
 std::atomic<std::uint64_t> own_begin[kMaxOwn];
 std::atomic<bool> mpi_sampled{false};
 
@@ -118,7 +118,7 @@ int note_program(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
 
 /// An absolute path for the loader's name of a module. The loader keeps a relative name as it was given.
 const char* module_path(const LoadedModule& module, PathText& absolute) {
-  if (module.begin == vdso) return "[vdso]";
+  if (module.begin == vdso.begin) return "[vdso]";
   if (module.name == nullptr || module.name[0] == '\0') return program_path();
   if (module.name[0] == '/') return module.name;
   return absolute.add(start_directory()).add("/").add(module.name).c_str();
@@ -131,7 +131,7 @@ void prepare_modules() {
     find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
   if (find_object == nullptr) read_first_snapshot();
   dl_iterate_phdr(note_program, nullptr);
-  vdso = getauxval(AT_SYSINFO_EHDR);
+  if (LoadedModule found; find_loaded(getauxval(AT_SYSINFO_EHDR), found)) vdso = {found.begin, found.end};
   add_own_library(reinterpret_cast<std::uint64_t>(&mpi_sampled));
 }
 
@@ -165,14 +165,18 @@ bool find_module(void* /*context*/, std::uint64_t address, unwind::CodeModule& m
   const char* path = module_path(loaded, absolute);
   if (is_mpi(path)) mpi_sampled.store(true, std::memory_order_relaxed);
   const BuildId id = build_id(loaded);
-  const bool executable = loaded.name != nullptr && loaded.name[0] == '\0' && loaded.begin != vdso;
+  const bool executable = loaded.name != nullptr && loaded.name[0] == '\0' && loaded.begin != vdso.begin;
   using measurement::LiveFile;
   const unsigned flags = (module.own ? LiveFile::kModuleOwn : 0U) |
                          (executable ? LiveFile::kModuleExecutable : 0U) |
-                         (loaded.begin == vdso ? LiveFile::kModuleVdso : 0U) |
+                         (loaded.begin == vdso.begin ? LiveFile::kModuleVdso : 0U) |
                          (loaded.eh_frame_hdr == 0 ? LiveFile::kModuleNoUnwind : 0U);
   module.index = file.module(loaded.bias, path, id.bytes, id.size, flags);
   return true;
+}
+
+bool is_in_vdso(std::uint64_t address) {
+  return vdso.holds(address);
 }
 
 void add_own_library(std::uint64_t address) {

@@ -16,6 +16,9 @@ bool find_loaded(std::uint64_t address, LoadedModule& module);
 /// As the walker asks for it: enters the module in the measurement at first sight. The file must be open.
 bool find_module(void* context, std::uint64_t address, unwind::CodeModule& module);
 
+/// Whether the vdso, in which clocks are read, holds `address`. Async-signal-safe.
+[[nodiscard]] bool is_in_vdso(std::uint64_t address);
+
 /// Marks the library that holds `address` as the sampler's own.
 void add_own_library(std::uint64_t address);
 

@@ -5,6 +5,8 @@
 // 0.1 µs warm, beside what the kernel takes for timer and signal (docs/figures.md).
 #include "runtime/sampling/handler.hpp"
 
+#include "runtime/modules/modules.hpp"
+#include "runtime/pace/own_work.hpp"
 #include "runtime/recording/announced_abort.hpp"
 #include "runtime/recording/call_path.hpp"
 #include "runtime/recording/file_names.hpp"
@@ -81,10 +83,12 @@ std::uint64_t charged_cpu(Thread* thread, std::uint64_t used, const SampledAt& a
   return std::exchange(cpu.carried_ns, 0);
 }
 
-/// Whether the thread worked in our code, by its last walk. Behind a call that held the signal back it is
-/// there, too, but comes from the call.
-bool met_own_code(Thread* thread) {
-  return !thread->blocked_call && thread->walker.depth() != 0 && thread->walker.mutable_frames()[0].own;
+/// Whether the thread worked for us, by its last walk. Behind a call that held the signal back it is in our
+/// code, too, but comes from the call.
+bool met_own_work(Thread* thread) {
+  if (thread->blocked_call) return false;
+  const unwind::Frame* frames = thread->walker.mutable_frames();
+  return works_for_us(frames, thread->walker.depth(), is_in_vdso(frames[0].pc));
 }
 
 /// Where a tick met a thread.
@@ -113,7 +117,7 @@ bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
-  if (met.context != nullptr && met_own_code(thread)) [[unlikely]]
+  if (met.context != nullptr && met_own_work(thread)) [[unlikely]]
     thread->calls.cost.sampled_ns += thread->grid.period();
   if (thread->calls.cost.sampled_ns > thread->calls.cost.recorded_ns) [[unlikely]]
     record_call_cost(thread);
