@@ -5,6 +5,7 @@
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/crowded.hpp"
+#include "findings/diagnosis.hpp"
 #include "findings/ends.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/phrases.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -73,7 +75,7 @@ bool lacks_processors(const Losses& losses) {
 /// The words for each kind.
 class VerdictWords {
  public:
-  /// `details`: what to say beside how long threads idle, or ranks wait.
+  /// `details`: what to say beside how long threads idle, or ranks wait, or start-up takes.
   VerdictWords(const database::Contents& experiment, const Diagnosis& diagnosis,
                const MeasuredLosses& measured, std::string details, std::size_t width, bool unicode)
       : experiment_(experiment),
@@ -104,7 +106,7 @@ class VerdictWords {
         return "Starved of processors: " + starved();
       case VerdictKind::startup:
         return "Starting up: MPI_Init and MPI_Finalize take " + share(losses_.startup_s) + " of the time" +
-               starts_apart() + ". A longer run shows more of the program itself.";
+               starts_apart() + ". " + details_ + "A longer run shows more of the program itself.";
       case VerdictKind::uneven_lasting:
         return "Uneven work" + of_suspect(measured_.lasting) +
                others_wait(measured_.lasting, losses_.lasting_s) + (measured_.lasting ? "" : dearest()) +
@@ -320,7 +322,8 @@ class VerdictWords {
   }
 
   const database::Contents& experiment_;
-  std::string details_;  ///< of idle threads: who and why; of uneven work that moves: its causes
+  std::string details_;  ///< of idle threads: who and why; of uneven work that moves: its causes; of
+                         ///< start-up: the verdict without it
   const Diagnosis& diagnosis_;
   const MeasuredLosses& measured_;
   const Losses& losses_;
@@ -429,6 +432,19 @@ VerdictKind decide(const Losses& losses) {
   return is_little(lost_s, losses) || scattered ? VerdictKind::healthy : largest;
 }
 
+namespace {
+
+/// The verdict of a run without its start-up, as a sentence before others.
+std::string verdict_of_the_rest(const views::Figures& figures, std::size_t width, bool unicode) {
+  const Verdict rest = find_verdict(figures, diagnose(figures, true), width, unicode);
+  std::string loss = rest.text.substr(rest.end.size());
+  loss.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(loss.front())));
+  const bool adjective = rest.kind == VerdictKind::healthy || rest.kind == VerdictKind::starved;
+  return (adjective ? "Without them the run is " : "Without them: ") + loss + ' ';
+}
+
+}  // namespace
+
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode) {
   MeasuredLosses measured = measure_losses(figures, diagnosis);
@@ -445,6 +461,8 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   } else if (kind == VerdictKind::uneven_drifting || kind == VerdictKind::uneven_intermittent ||
              (kind == VerdictKind::uneven_lasting && !measured.lasting)) {
     details = main_causes_phrase(figures, width, unicode);
+  } else if (kind == VerdictKind::startup) {
+    details = verdict_of_the_rest(figures, width, unicode);
   }
   const VerdictWords words(figures.experiment(), diagnosis, measured, std::move(details), width, unicode);
   const std::string end = words.gone();

@@ -477,6 +477,41 @@ TEST_CASE("What start-up takes is said where it is notable") {
   CHECK(start_up_phrase(verdict, false).empty());
 }
 
+TEST_CASE("Where start-up takes most, the verdict says what the rest loses") {
+  for (const std::uint64_t waiting_s : {0, 3}) {
+    SampleExperiment sample({"REALTIME", "idleness"});
+    const std::uint32_t role = sample.add_role("main");
+    const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+    const ContextId work = sample.add(main, {ContextKind::statement, "", "a.c", 5});
+    for (const auto& [name, seconds] :
+         {std::pair{"MPI_Init", std::uint64_t{6}}, std::pair{"MPI_Barrier", waiting_s}}) {
+      const ContextId call = sample.add(
+          main, {ContextKind::procedure, name, "", 0, "libmpi.so", database::kFrontier | database::kInWait});
+      const ContextId inside =
+          sample.add(call, {ContextKind::statement, "", "", 0, "libmpi.so", database::kInWait});
+      for (const std::uint32_t metric : {0U, 1U})
+        for (const std::uint32_t rank : {0U, 1U}) sample.set(inside, metric, rank, seconds * kSecond);
+    }
+    for (const int rank : {0, 1}) {
+      sample.add_location(rank, 0, role);
+      sample.set(work, 0, static_cast<std::uint32_t>(rank), (4 - waiting_s) * kSecond);
+    }
+    sample.finish();
+    sample.build().quality.samples = 1000;
+    sample.build().run.ranks = sample.build().run.world_size = 2;
+    const std::string text =
+        unwrapped(report_json(views::Figures(sample), {}, false)["verdict"]["text"].get<std::string>());
+    CHECK(text ==
+          "Starting up: MPI_Init and MPI_Finalize take 60 % of the time. Without them" +
+              std::string(
+                  waiting_s == 0
+                      ? " the run is healthy: no waiting was seen."
+                      : ": communication: ranks wait 75 % of the time, most of that in MPI_Barrier, and none "
+                        "is consistently slower than the others. What for, only hpcrun-lite --trace shows.") +
+              " A longer run shows more of the program itself.");
+  }
+}
+
 TEST_CASE("Nothing sampled, and time not measured") {
   SampleExperiment empty({"REALTIME", "idleness"});
   empty.add_role("main");
