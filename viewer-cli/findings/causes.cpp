@@ -181,9 +181,42 @@ ContextId deciding_procedure(const views::Figures& figures, ContextId context) {
 
 }  // namespace
 
-std::string cause_phrase(const views::Figures& figures, ContextId context, bool article, std::size_t width,
+namespace {
+
+/// The procedure that a loop, a call site or a line lies in; kNone for others.
+ContextId lies_in(const database::Contents& experiment, ContextId context) {
+  if (!views::lies_in_procedure(experiment.contexts[context].kind)) return database::kNone;
+  return enclosing_procedure(experiment, context);
+}
+
+}  // namespace
+
+ContextId as_suspected(const views::Figures& figures, ContextId context) {
+  constexpr double kSame = 0.95;
+  const database::Contents& experiment = figures.experiment();
+  const auto time = views::metric_named(experiment, "REALTIME");
+  if (!time) return context;
+  const auto inside = [&](ContextId inner, ContextId outer) {
+    return inner > outer && inner < experiment.contexts[outer].end;
+  };
+  for (const database::Suspect& suspect : experiment.suspects()) {
+    const ContextId other = suspect.suspect;
+    if (!inside(other, context) && !inside(context, other)) continue;
+    const ContextId around = lies_in(experiment, context);
+    if (around == database::kNone || around != lies_in(experiment, other)) continue;
+    const auto sum = [&](ContextId at) {
+      return static_cast<double>(figures.context(suspect.role, *time, at, true).sum);
+    };
+    const double one = sum(context), another = sum(other);
+    if (std::min(one, another) >= kSame * std::max(one, another) && one > 0) return other;
+  }
+  return context;
+}
+
+std::string cause_phrase(const views::Figures& figures, ContextId cause, bool article, std::size_t width,
                          bool unicode) {
   const database::Contents& experiment = figures.experiment();
+  const ContextId context = as_suspected(figures, cause);
   const ContextId named = deciding_procedure(figures, context);
   if (named == database::kNone || named == enclosing_procedure(experiment, context))
     return scope_phrase(experiment, context, article, width, unicode);

@@ -57,6 +57,11 @@ bool is_in_call(const database::Contents& experiment, const database::TimedScope
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const database::Cause> causes);
 
+/// The suspect's loop, call site or line that is the very same code as `context`, another of them in the same
+/// procedure with the same time: both are called alike then. Else `context`. Cost: a look-up for each
+/// suspect.
+database::ContextId as_suspected(const views::Figures& figures, database::ContextId context);
+
 /// Code that a cost is charged to, as users know it: `ice (in spin at c.c:6)`. The former is the outermost
 /// procedure that calls no MPI and of whose time the latter is four fifths, on all threads
 /// (docs/algorithms.md 8). Cost: a look-up for each caller.

@@ -114,7 +114,8 @@ CodeNames code_names(const views::Figures& figures, const std::vector<ContextId>
   std::map<std::string, std::vector<ContextId>> alike;
   for (const ContextId context : contexts) {
     if (first_of.try_emplace(paths.number(context), context).second)
-      alike[scope_phrase(experiment, context, false, width, unicode)].push_back(context);
+      alike[scope_phrase(experiment, as_suspected(figures, context), false, width, unicode)].push_back(
+          context);
   }
   for (const auto& [name, group] : alike) {
     std::vector<std::string> names(group.size(), name);
