@@ -5,6 +5,8 @@
 #include "views/column.hpp"
 #include "views/joining.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace culprit::viewer {
@@ -18,6 +20,10 @@ constexpr double kMost = 0.5;
 /// Threads that are in such calls for that much of their time, and use a processor for that little of it,
 /// wait there for messages of others: helpers at the end of a pipe.
 constexpr double kAlways = 0.95, kHardlyRuns = 0.01;
+
+bool is_only_waiting(double lived, double ran, double in_calls) {
+  return in_calls >= kAlways * lived && ran < kHardlyRuns * lived;
+}
 
 class Search {
  public:
@@ -83,7 +89,7 @@ class Search {
     };
     const std::optional<std::uint32_t> time = views::metric_named(experiment_, "REALTIME");
     const std::optional<std::uint32_t> cpu = views::metric_named(experiment_, "CPU");
-    return time && cpu && sum(metric_) >= kAlways * sum(*time) && sum(*cpu) < kHardlyRuns * sum(*time);
+    return time && cpu && is_only_waiting(sum(*time), sum(*cpu), sum(metric_));
   }
 
   [[nodiscard]] double sum(std::uint32_t metric, ContextId context) const {
@@ -124,10 +130,45 @@ bool passes_calls_on(const views::Frame& frame) {
   return views::is_named_for_module(frame) || views::is_interpreter(frame);
 }
 
+std::vector<std::uint32_t> main_threads_with_files(const views::Figures& figures) {
+  const database::Contents& experiment = figures.experiment();
+  std::vector<std::uint32_t> main;
+  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+    const database::LocationEntry self = experiment.locations[location];
+    if (experiment.roles[self.role].name == "main" && (experiment.run.ranks == 0 || self.rank >= 0))
+      main.push_back(location);
+  }
+  const auto time = views::metric_named(experiment, "REALTIME"), cpu = views::metric_named(experiment, "CPU");
+  const auto io = views::metric_named(experiment, "io");
+  if (experiment.run.ranks > 0 || main.size() < 2 || !time || !cpu || !io) return main;
+  const std::vector<std::uint64_t> lived_ns = figures.per_thread(0, *time, true),
+                                   ran_ns = figures.per_thread(0, *cpu, true),
+                                   in_calls_ns = figures.per_thread(0, *io, true);
+  std::erase_if(main, [&](std::uint32_t location) {
+    return is_only_waiting(static_cast<double>(lived_ns[location]), static_cast<double>(ran_ns[location]),
+                           static_cast<double>(in_calls_ns[location]));
+  });
+  return main;
+}
+
 std::optional<InputAndOutput> input_and_output(const views::Figures& figures) {
-  const std::optional<std::uint32_t> metric = views::metric_named(figures.experiment(), "io");
-  if (!metric || figures.experiment().contexts.empty()) return std::nullopt;
-  return Search(figures, *metric).run();
+  const database::Contents& experiment = figures.experiment();
+  const std::optional<std::uint32_t> metric = views::metric_named(experiment, "io");
+  if (!metric || experiment.contexts.empty()) return std::nullopt;
+  const std::vector<std::uint32_t> main = main_threads_with_files(figures);
+  std::vector<std::uint32_t> counting;
+  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+    const database::LocationEntry self = experiment.locations[location];
+    if (experiment.roles[self.role].name == "main" ? std::ranges::binary_search(main, location)
+                                                   : experiment.run.ranks == 0 || self.rank >= 0)
+      counting.push_back(location);
+  }
+  if (counting.size() == experiment.locations.size()) return Search(figures, *metric).run();
+  std::vector<std::uint32_t> metrics;
+  for (const char* const name : {"REALTIME", "CPU", "io", "bytes-read", "bytes-written"}) {
+    if (const auto found = views::metric_named(experiment, name)) metrics.push_back(*found);
+  }
+  return Search(views::Figures(figures.source(), std::move(counting), metrics), *metric).run();
 }
 
 }  // namespace culprit::viewer

@@ -4,13 +4,15 @@
 #include "views/figures.hpp"
 #include "views/frame.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 // Waiting for files (docs/diagnosis.md).
 namespace culprit::viewer {
 
 /// What all threads together spend in calls of input and output, but those that only wait there for
-/// messages of others.
+/// messages of others, and processes that are no MPI ranks, where there are ranks.
 struct InputAndOutput {
   double seconds = 0;
   /// Where most of it happens: the innermost code outside of run-time libraries with half of that or more.
@@ -25,6 +27,10 @@ struct InputAndOutput {
   /// The frame of a file that has half of all or more (hpcrun-lite --files); kNone: none has.
   database::ContextId file = database::kNone;
 };
+
+/// Main threads whose reading and writing may be a loss (docs/diagnosis.md): those of ranks; without any, of
+/// processes that do not only wait for what others write, as those at the end of a shell's pipe.
+std::vector<std::uint32_t> main_threads_with_files(const views::Figures& figures);
 
 /// Empty where there is none. `figures` must be over all threads. Cost: the contexts on one path, and their
 /// children.

@@ -7,6 +7,7 @@
 #include "blame/machine.hpp"
 #include "findings/causes.hpp"
 #include "findings/crowded.hpp"
+#include "findings/input_output.hpp"
 #include "findings/mpi_calls.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
@@ -160,11 +161,11 @@ class Measurement {
 
   /// What other threads read and write meanwhile makes nobody wait by itself.
   [[nodiscard]] double main_threads_io_s() const {
+    if (!read_or_written_) return 0;
+    const std::vector<std::uint64_t> each_ns = figures_.per_thread(0, *read_or_written_, true);
     double sum = 0;
-    for (std::uint32_t role = 0; read_or_written_ && role < experiment_.roles.size(); ++role) {
-      if (experiment_.roles[role].name == "main")
-        sum += static_cast<double>(figures_.context(role, *read_or_written_, 0, true).sum) / 1e9;
-    }
+    for (const std::uint32_t location : main_threads_with_files(figures_))
+      sum += static_cast<double>(each_ns[location]) / kNsPerSecond;
     return sum;
   }
 

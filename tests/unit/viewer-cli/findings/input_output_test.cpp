@@ -100,6 +100,33 @@ TEST_CASE("A run without input and output has none") {
   CHECK_FALSE(input_and_output(views::Figures(sample)));
 }
 
+TEST_CASE("What waits at the end of a pipe beside ranks, or beside other processes, waits for no file") {
+  for (const bool ranks : {true, false}) {
+    SampleExperiment sample({"REALTIME", "idleness", "CPU", "io"});
+    const std::uint32_t role = sample.add_role("main");
+    const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+    const ContextId work = sample.add(main, {ContextKind::statement, "", "a.c", 5});
+    const ContextId call = sample.add(main, {ContextKind::call, "", "a.c", 6});
+    const ContextId read =
+        sample.add(call, {ContextKind::procedure, "read", "", 0, "libc.so.6", database::kRunTime});
+    const ContextId inside =
+        sample.add(read, {ContextKind::statement, "", "", 0, "libc.so.6", database::kRunTime});
+    sample.add_location(ranks ? 0 : -1, 0, role);
+    sample.add_location(-1, 0, role);
+    for (const std::uint32_t metric : {kTime, kCpu}) sample.set(work, metric, 0, 10 * kSecond);
+    for (const std::uint32_t metric : {kTime, kIo}) sample.set(inside, metric, 1, 10 * kSecond);
+    sample.finish();
+    sample.build().quality.samples = 1000;
+    const views::Figures figures(sample);
+    CHECK_FALSE(input_and_output(figures));
+    CHECK(main_threads_with_files(figures) == std::vector<std::uint32_t>{0});
+    const nlohmann::json verdict =
+        nlohmann::json::parse(run(sample, {"report", "--format", "json"}))["verdict"];
+    CHECK(verdict["losses"]["io_s"] == 0);
+    CHECK(verdict["kind"] == "healthy");
+  }
+}
+
 TEST_CASE("Input and output of an import belongs to the Python function that imports") {
   SampleExperiment sample({"REALTIME", "io"});
   sample.add_location(0, 0, sample.add_role("main"));
