@@ -40,6 +40,36 @@ const std::vector<Callers::Instance>& Callers::instances(NodeId node) const {
   return entry.instances;
 }
 
+bool Callers::is_recursive(std::uint32_t scope) const {
+  constexpr std::uint64_t kMost = 10'000;
+  const auto [known, added] = recursive_.try_emplace(scope, false);
+  if (!added) return known->second;
+  const database::Contents& experiment = figures_.experiment();
+  ContextId end = 0;
+  std::uint64_t number = 0;
+  bool nested = false;
+  for (const ContextId context : experiment.procedures.instances()[scope]) {
+    nested = nested || context < end;
+    end = std::max(end, experiment.contexts[context].end);
+    if (++number > kMost) return false;
+  }
+  return known->second = nested;
+}
+
+bool Callers::recurs(NodeId node) const {
+  const std::uint32_t scope = entries_[node].scope;
+  NodeId at = entries_[node].parent;
+  for (std::uint32_t step = 0; step < kLongestCycle && at != kNone; ++step) {
+    at = entries_[at].parent;
+    if (at != kNone && entries_[at].scope == scope) return is_recursive(scope);
+  }
+  return false;
+}
+
+bool Callers::may_recur_below(NodeId node) const {
+  return is_recursive(entries_[node].scope);
+}
+
 ContextId Callers::caller(ContextId context) const {
   const database::Contents& experiment = figures_.experiment();
   context = experiment.contexts[context].parent;

@@ -2,6 +2,7 @@
 
 #include "views/view.hpp"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Callers final : public View {
     return node < roots_ ? node : database::kNone;
   }
   [[nodiscard]] std::uint32_t kinds_alike() const override { return roots_; }
+  [[nodiscard]] bool recurs(NodeId node) const override;
+  [[nodiscard]] bool may_recur_below(NodeId node) const override;
   [[nodiscard]] NodeId parent(NodeId node) const override { return entries_[node].parent; }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
 
@@ -57,13 +60,17 @@ class Callers final : public View {
 
   /// Not for inlined procedures as roots. Read from the database the first time.
   [[nodiscard]] const std::vector<Instance>& instances(NodeId node) const;
+  /// Whether an instance of the procedure lies in another, and there are not so many that to follow all of
+  /// their callers takes long.
+  [[nodiscard]] bool is_recursive(std::uint32_t scope) const;
   [[nodiscard]] database::ContextId caller(database::ContextId context) const;
   [[nodiscard]] double summed(NodeId node, const Column& column) const;
   [[nodiscard]] Blame own_blame(std::uint32_t role, database::ContextId procedure) const;
   [[nodiscard]] double blamed(NodeId node, const Column& column) const;
 
   const Figures& figures_;
-  mutable std::vector<Entry> entries_;  ///< the roots first
+  mutable std::vector<Entry> entries_;               ///< the roots first
+  mutable std::map<std::uint32_t, bool> recursive_;  ///< by procedure, as far as asked for
   NodeId roots_ = 0;
 };
 

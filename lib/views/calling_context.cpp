@@ -1,6 +1,8 @@
 // The Calling Context view (docs/algorithms.md 4): the canonical tree, top down.
 #include "views/calling_context.hpp"
 
+#include <algorithm>
+
 namespace culprit::views {
 
 std::vector<NodeId> CallingContext::roots() {
@@ -51,6 +53,15 @@ const std::vector<NodeId>& CallingContext::recurring() const {
     }
   }
   return *recurring_;
+}
+
+bool CallingContext::recurs(NodeId procedure) const {
+  return std::ranges::binary_search(recurring(), procedure);
+}
+
+bool CallingContext::may_recur_below(NodeId procedure) const {
+  const auto first = std::ranges::upper_bound(recurring(), procedure);
+  return first != recurring().end() && *first < subtree_end(procedure);
 }
 
 std::vector<Frame> CallingContext::path(NodeId node) const {

@@ -24,12 +24,16 @@ class CallingContext final : public TreeView<&database::Contents::contexts> {
   [[nodiscard]] std::uint32_t alike(NodeId node) const override { return tree()[node].flat; }
   [[nodiscard]] NodeId parent(NodeId node) const override { return tree()[node].parent; }
   [[nodiscard]] std::vector<Frame> path(NodeId node) const override;
-  [[nodiscard]] const std::vector<NodeId>& recurring() const override;
+  [[nodiscard]] bool recurs(NodeId procedure) const override;
+  [[nodiscard]] bool may_recur_below(NodeId procedure) const override;
 
  protected:
   [[nodiscard]] double measured(NodeId node, const Column& column) const override;
 
  private:
+  /// Procedures that recur, ascending. Cost: one pass when it is first asked.
+  [[nodiscard]] const std::vector<NodeId>& recurring() const;
+
   mutable std::optional<std::vector<NodeId>> recurring_;
 };
 

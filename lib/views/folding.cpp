@@ -44,8 +44,11 @@ class Folding {
     if (callers_) return passed_over_.recursion;
     return view_.name() == "calling-context" && (passed_over_.recursion || passed_over_.library);
   }
-  /// Whether only a row that is opened is worth finding out what it absorbs.
-  [[nodiscard]] bool when_opened() const { return callers_; }
+  /// Whether only when the row is opened it is worth finding out what it absorbs: where that changes none of
+  /// its figures.
+  [[nodiscard]] bool when_opened(const VisibleNode& row) const {
+    return callers_ && (view_.parent(row.node) == kNone || !joining_.may_come_back_below(row.node));
+  }
 
   /// Whether a node is shown by the row of the procedure that it stands in, or is called from.
   [[nodiscard]] bool is_absorbed(NodeId node) const {
@@ -224,7 +227,7 @@ std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOv
                                     PassedOverCount& count) {
   if (row.fold && !row.fold->unsampled.empty()) return row.fold->unsampled;
   const Folding folding(view, passed_over);
-  if (folding.applies() && folding.when_opened()) folding.absorb(row);
+  if (folding.applies() && folding.when_opened(row)) folding.absorb(row);
   const std::vector<NodeId> itself = {row.node};
   const std::vector<NodeId>& parts = row.fold ? row.fold->parts : itself;
   std::vector<VisibleNode> rows;
@@ -238,8 +241,9 @@ std::vector<VisibleNode> rows_below(View& view, VisibleNode& row, const PassedOv
     folding.set_lines(rows);
     folding.merge(rows);
   }
-  if (folding.when_opened()) return rows;
-  for (VisibleNode& each : rows) folding.absorb(each);
+  for (VisibleNode& each : rows) {
+    if (!folding.when_opened(each)) folding.absorb(each);
+  }
   return rows;
 }
 
@@ -248,8 +252,10 @@ std::vector<VisibleNode> rows_of(View& view, const std::vector<NodeId>& nodes, c
   std::vector<VisibleNode> rows;
   collect_visible(view, nodes, std::nullopt, passed_over, rows, count);
   const Folding folding(view, passed_over);
-  if (!folding.applies() || folding.when_opened()) return rows;
-  for (VisibleNode& each : rows) folding.absorb(each);
+  if (!folding.applies()) return rows;
+  for (VisibleNode& each : rows) {
+    if (!folding.when_opened(each)) folding.absorb(each);
+  }
   return rows;
 }
 

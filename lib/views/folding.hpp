@@ -19,8 +19,9 @@
 // joining.hpp decides which procedures share a row. To find the nodes of a row is to look at each of them,
 // at its children, and at the procedures a few calls below it. Procedures with very much below them are
 // therefore not folded.
-// By callers, a procedure whose caller is itself, and so on, is one row; that is found out when the row is
-// opened, since a view of callers makes each level anew.
+// By callers, a procedure whose caller is itself, and so on, is one row, also by a cycle of several
+// procedures. That is found out when the row is opened, since a view of callers makes each level anew; of
+// procedures that may stand in a cycle when it is shown, as figures depend on it.
 namespace culprit::views {
 
 /// The rows below one, or in the place of `nodes`, folded as `passed_over` asks. Counts what it passes over.

@@ -165,8 +165,7 @@ std::vector<NodeId> Joining::called_from(NodeId scope, NodeId like) const {
 std::optional<std::size_t> Joining::come_back(const std::vector<Row>& rows, const std::vector<NodeId>& way,
                                               std::size_t at) const {
   const NodeId node = way[at];
-  if (is_wait(node) || is_start_up(node) || is_start_up(rows.back().first) ||
-      !std::ranges::binary_search(view_.recurring(), node))
+  if (is_wait(node) || is_start_up(node) || is_start_up(rows.back().first) || !view_.recurs(node))
     return std::nullopt;
   if (is_small(rows.back().first) && is_same(rows.back().first, node)) return rows.size() - 1;
   for (std::size_t row = rows.size() - 1; row-- > 0;) {
@@ -184,15 +183,11 @@ std::optional<std::size_t> Joining::come_back(const std::vector<Row>& rows, cons
 }
 
 bool Joining::may_come_back_below(NodeId procedure) const {
-  if (!passed_over_.recursion || callers_) return false;
-  const std::vector<NodeId>& recurring = view_.recurring();
-  const auto first = std::ranges::upper_bound(recurring, procedure);
-  return first != recurring.end() && *first < view_.subtree_end(procedure);
+  return passed_over_.recursion && view_.may_recur_below(procedure);
 }
 
 std::optional<NodeId> Joining::comes_back_to(NodeId node) const {
-  if (!passed_over_.recursion || callers_ || !std::ranges::binary_search(view_.recurring(), node))
-    return std::nullopt;
+  if (!passed_over_.recursion || !view_.recurs(node)) return std::nullopt;
   std::vector<NodeId> way;
   for (NodeId at = node; at != kNone; at = procedure_around(at)) way.push_back(at);
   std::ranges::reverse(way);

@@ -63,12 +63,11 @@ class View {
   /// How many different numbers alike() gives, at most.
   [[nodiscard]] virtual std::uint32_t kinds_alike() const = 0;
 
-  /// Numbered procedures, ascending, that one of the kLongestCycle procedures around them may be the same as,
-  /// beside their callers: where cycles of calls can come back. Cost: one pass when it is first asked.
-  [[nodiscard]] virtual const std::vector<NodeId>& recurring() const {
-    static const std::vector<NodeId> none;
-    return none;
-  }
+  /// Whether one of the kLongestCycle procedures above a procedure may be the same as it, beside the next
+  /// one: where cycles of calls can come back.
+  [[nodiscard]] virtual bool recurs(NodeId /*procedure*/) const { return false; }
+  /// Whether that may be so somewhere below a procedure.
+  [[nodiscard]] virtual bool may_recur_below(NodeId /*procedure*/) const { return false; }
 
   /// The parent in the view's tree; kNone for roots.
   [[nodiscard]] virtual NodeId parent(NodeId node) const = 0;

@@ -86,7 +86,8 @@ double visible_value(View& view, const VisibleNode& row, const Column& column, b
   const std::vector<NodeId>& nodes = inclusive                            ? row.fold->outermost
                                      : column.blame && is_call_tree(view) ? row.fold->parts
                                                                           : row.fold->own;
-  const bool whole = !inclusive || row.fold->re_entered.empty();
+  // By callers, exclusive figures are sums of those below as well.
+  const bool whole = (!inclusive && is_call_tree(view)) || row.fold->re_entered.empty();
   if (nodes.size() == 1 && whole) return visible_value(view, nodes.front(), column, fold_calls);
   if (!column.additive()) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;

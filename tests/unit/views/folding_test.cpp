@@ -209,6 +209,38 @@ TEST_CASE("A recursion through two procedures is a row for each, which do not co
   CHECK(built.rows(true) == "main 0 24\neven 12 24\n leaf 7 7\n odd 5 5\n");
 }
 
+TEST_CASE("By callers, a cycle of two procedures is one row, whose callers are those of all its levels") {
+  Built built;
+  ContextId at = built.top;
+  for (int level = 0; level < 5; ++level) at = built.call(built.call(at, "even"), "odd");
+  built.call(built.call(at, "even"), "leaf", 7);
+  built.sample.finish();
+  const Figures figures(built.sample);
+  Callers callers(figures);
+  const Column time = find_column(built.sample.experiment(), "REALTIME");
+  const Column self = find_column(built.sample.experiment(), "REALTIME:sum (E)");
+  const PassedOver passed_over = {.fold_calls = true, .recursion = true};
+  PassedOverCount count;
+  std::vector<VisibleNode> rows = rows_of(callers, callers.roots(), passed_over, count);
+  const auto name = [&](const VisibleNode& row) { return std::string(callers.frame(row.node).name); };
+  const auto leaf = std::ranges::find(rows, "leaf", name);
+  REQUIRE(leaf != rows.end());
+  std::vector<VisibleNode> by = rows_below(callers, *leaf, passed_over, count);
+  REQUIRE(by.size() == 1);
+  CHECK(name(by.front()) == "even");
+  REQUIRE(by.front().fold);
+  CHECK(by.front().fold->recursion == 5);
+  std::vector<VisibleNode> above = rows_below(callers, by.front(), passed_over, count);
+  REQUIRE(above.size() == 2);
+  for (VisibleNode& row : above) {
+    // Whoever called odd is in the row of even: all came from main.
+    const double expected = name(row) == "main" ? 0.007 : 0;
+    CHECK(visible_value(callers, row, time, true) == Approx(expected).margin(1e-12));
+    CHECK(visible_value(callers, row, self, true) == Approx(expected).margin(1e-12));
+    CHECK(rows_below(callers, row, passed_over, count).empty());
+  }
+}
+
 TEST_CASE("An evaluator's recursion is folded by the way it comes back") {
   Built built;
   const ContextId inner = built.call(built.call(built.call(built.top, "eval", 1), "add", 2), "eval", 4);

@@ -76,6 +76,10 @@ std::vector<double> values_of_row(const views::Figures& figures, const PageTree&
       values.resize(more.size());
       for (std::size_t i = 0; i < values.size(); ++i) values[i] += more[i];
     }
+    for (const views::NodeId node : shown.fold->re_entered) {
+      const std::vector<std::uint64_t> less = tree.view().per_thread(node, metric, inclusive);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] -= std::min(values[i], less[i]);
+    }
   } else if (shown.fold && tree.view().name() == "calling-context") {
     values = figures.per_thread(inclusive ? shown.fold->outermost : shown.fold->own, metric, inclusive);
     if (inclusive && !shown.fold->re_entered.empty()) {

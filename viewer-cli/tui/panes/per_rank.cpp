@@ -61,7 +61,7 @@ std::vector<double> values_of(Workspace& workspace, const NodeRef& ref, const vi
     }
   };
   add(column.name.inclusive ? ref.fold->outermost : ref.fold->own, 1);
-  if (column.name.inclusive) add(ref.fold->re_entered, -1);
+  if (column.name.inclusive || view.name() == "callers") add(ref.fold->re_entered, -1);
   return sums;
 }
 
