@@ -5,6 +5,7 @@
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,15 +34,24 @@ constexpr std::size_t kCommunicatorsListed = 12;  // of further ones the sums
 constexpr std::size_t kPairsShown = 10;
 constexpr std::size_t kPartnersIndent = 2;  // of a table of partners
 
-/// `communicator row (2 processes)`; the name is the program's.
+/// Whether rows may be of windows, which have none without a trace, and none where nothing is done to one.
+bool may_hold_windows(const database::Contents& experiment) {
+  return experiment.trace().traced > 0 &&
+         std::ranges::any_of(experiment.communication().calls, [&](const database::CallTraffic& call) {
+           return views::frame_of(experiment, experiment.contexts[call.context]).name.starts_with("MPI_Win_");
+         });
+}
+
+/// `communicator "row" (2 processes)`; the name is the program's.
 std::string communicator_name(const database::Contents& experiment, const PartnerTraffic& row) {
   if (row.communicator == 0) return "smaller communicators";
   if (row.communicator == kWorld) return "MPI_COMM_WORLD";
   const std::string members =
       grouped(static_cast<double>(row.members)) + (row.members == 1 ? " process" : " processes");
+  const std::string kind = may_hold_windows(experiment) ? "communicator or window" : "communicator";
   const auto name = experiment.run.names.find(row.communicator);
-  if (name == experiment.run.names.end()) return "a communicator or window of " + members;
-  return "communicator or window " + name->second + " (" + members + ')';
+  if (name == experiment.run.names.end()) return "a " + kind + " of " + members;
+  return kind + " \"" + name->second + "\" (" + members + ')';
 }
 
 /// `3`, or, where a row stands for several ranks, `0-63`.

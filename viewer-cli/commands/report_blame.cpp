@@ -23,6 +23,7 @@ constexpr double kUnexplained = 0.25;  // of a blamed context's idleness
 constexpr double kUndecided = 0.5;
 constexpr double kNothing = 0.005;  // of the run time: not worth a figure
 constexpr double kMostly = 0.5;     // of what is unexplained
+constexpr double kWholeOfIt = 0.995, kAlmostWhole = 0.95;
 
 }  // namespace
 
@@ -84,12 +85,20 @@ bool BlameParagraphs::is_named_already(const Blamed& blamed) const {
          !waits_in_mpi(of_.figures, blamed);
 }
 
+/// `1.75 s of waiting happen`: no amount where it is that of all waiting, which was just stated.
+std::string BlameParagraphs::how_much_happens(const Blamed& blamed, bool first) const {
+  const double share = blamed.share(of_.diagnosis.idle_s);
+  if (share >= kWholeOfIt) return "All of the waiting happens";
+  if (share >= kAlmostWhole) return "Almost all of the waiting happens";
+  return out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen");
+}
+
 void BlameParagraphs::blame(const Blamed& blamed, bool first) {
   const bool whole = experiment_.contexts[blamed.context].kind == database::ContextKind::root;
   const bool several = experiment_.roles[blamed.role].threads > 1;  // one thread is no slower than another
   const std::string equally = std::string(" equally long on all ") + counted_by(blamed.role);
-  std::string text = out_.time(blamed.idle_s) + (first ? " of waiting happen" : " more happen") +
-                     call_in(blamed) + " inside " + out_.scope(blamed.context, true, out_.width() / 2);
+  std::string text = how_much_happens(blamed, first) + call_in(blamed) + " inside " +
+                     out_.scope(blamed.context, true, out_.width() / 2);
   if (is_named_already(blamed)) return out_.say(text + ", for the code named above.");
   if (whole) {
     text += ": no smaller part that holds the waiting takes" + equally + '.';
@@ -139,22 +148,26 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   for (const Listed& each : here) cpu(each.facts, here.size() > 1);
   const double left = blamed.idle_s - explained;
   if (left < kUnexplained * blamed.idle_s) return;
-  if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left) {
-    const std::string amount = out_.time(std::min(lacked, left));
-    out_.say(out_.time(left) + " remain unexplained" +
-                 (of_.perhaps_no_processor_s <= 0
-                      ? "; about " + amount +
-                            " of them are waited without a processor, for which no code is to blame."
-                      : ". For up to " + amount + ' ' + perhaps_lacking_phrase()),
-             2);
-    return;
-  }
+  if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left)
+    return out_.say(unexplained_without_processor(explained > 0, left, lacked), 2);
   const bool again = explained == 0 && !said_why_none_.insert(blamed.role).second;
   if (again && experiment_.roles[blamed.role].threads == 1) return;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
                  : unexplained_phrase(of_.figures, blamed, explained == 0 ? "" : out_.time(left),
                                       explained / blamed.idle_s),
            2);
+}
+
+/// What is said where most of what is left was waited without a processor.
+std::string BlameParagraphs::unexplained_without_processor(bool some_explained, double left_s,
+                                                           double lacked_s) const {
+  const std::string left = out_.time(left_s), lacked = out_.time(std::min(lacked_s, left_s));
+  const std::string begin = some_explained ? left + " remain unexplained" : "No code explains it";
+  if (of_.perhaps_no_processor_s > 0)
+    return begin + ". " + perhaps_lacking_phrase("up to " + (left == lacked ? "all" : lacked));
+  return begin + ": " +
+         (left == lacked ? "ranks had no processor meanwhile."
+                         : "for about " + lacked + ", ranks had no processor.");
 }
 
 /// Its part of what ranks waited without a processor, as all waiting has it.

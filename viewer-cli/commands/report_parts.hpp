@@ -48,9 +48,12 @@ class BlameParagraphs {
   void blame(const Blamed& blamed, bool first);
   [[nodiscard]] std::string name_of_place(const Blamed& blamed) const;
   [[nodiscard]] std::string call_in(const Blamed& blamed) const;
+  [[nodiscard]] std::string how_much_happens(const Blamed& blamed, bool first) const;
   [[nodiscard]] bool is_named_already(const Blamed& blamed) const;
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
+  [[nodiscard]] std::string unexplained_without_processor(bool some_explained, double left_s,
+                                                          double lacked_s) const;
   [[nodiscard]] std::string explained(const Listed& listed) const;
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, const Blamed& blamed);

@@ -283,12 +283,15 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
 
 std::string other_pool_phrase(const database::Contents& experiment, const database::Suspect& suspect) {
   return "Besides " + threads_phrase(experiment, suspect.locations) +
-         ", threads with the same start function hardly work: either they serve other work, and nothing is "
-         "uneven, or this work could be divided among them, too. No saving can be stated.";
+         ", threads with the same start function hardly work. If they serve other work, nothing is uneven; "
+         "if "
+         "not, this work could be divided among them, too. No saving can be stated.";
 }
 
-std::string perhaps_lacking_phrase() {
-  return "of it ranks lacked a processor: either they waited for that, or meanwhile for late ranks.";
+std::string perhaps_lacking_phrase(const std::string& amount) {
+  return "For " + amount +
+         " of it, ranks had no processor; whether they waited for late ranks then, only hpcrun-lite --trace "
+         "shows.";
 }
 
 std::string confidence_name(database::Confidence confidence) {

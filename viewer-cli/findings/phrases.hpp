@@ -73,8 +73,9 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
 /// Of a suspect whose other threads may serve other work (Doubt::pools): both readings, in place of a saving.
 std::string other_pool_phrase(const database::Contents& experiment, const database::Suspect& suspect);
 
-/// After `For up to 9.1 s `, without time lines: what it may mean that waiting ranks lacked a processor.
-std::string perhaps_lacking_phrase();
+/// Without time lines: that for `amount` of waiting (`up to 9.1 s`) ranks lacked a processor, and what that
+/// may mean.
+std::string perhaps_lacking_phrase(const std::string& amount);
 
 /// ` (80 % is typical here)`: CPU time per time of work, where it is known.
 std::string usual_cpu_phrase(const SuspectFacts& facts);

@@ -175,7 +175,7 @@ class StartPage {
       const std::string amount = keep(time(std::min(lacked, blamed.idle_s)));
       page_.say(
           losses.perhaps_no_processor_s > 0
-              ? "For up to " + amount + ' ' + perhaps_lacking_phrase()
+              ? perhaps_lacking_phrase("up to " + amount)
               : "About " + amount + " of it is waited without a processor, for which no code is to blame.",
           width_, 4, Tone::dim);
       return;

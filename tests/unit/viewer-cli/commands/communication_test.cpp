@@ -61,7 +61,7 @@ MPI_COMM_WORLD: 3.01 kB in 4 messages; 1 rank sends to 2 others
           0  ·  3.00 kB  12 B
           1  ·        ·     ·
           2  ·        ·     ·
-a communicator or window of 2 processes: 5 B in 1 message; 1 rank sends to 1 other
+a communicator of 2 processes: 5 B in 1 message; 1 rank sends to 1 other
   from \ to    0  2
           0    ·  ·
           2  5 B  ·
@@ -145,10 +145,9 @@ TEST_CASE("communication: where no call was counted, that is said, and nothing f
 TEST_CASE("communication: communicators have the names that the program gave them") {
   TrafficSample traffic;
   traffic.sample.build().run.names = {{77, "row"}};
-  CHECK(
-      run(traffic.sample, {"communication"})
-          .find("\ncommunicator or window row (2 processes): 5 B in 1 message; 1 rank sends to 1 other\n") !=
-      std::string::npos);
+  CHECK(run(traffic.sample, {"communication"})
+            .find("\ncommunicator \"row\" (2 processes): 5 B in 1 message; 1 rank sends to 1 other\n") !=
+        std::string::npos);
   const auto json = nlohmann::json::parse(run(traffic.sample, {"communication", "--format", "json"}));
   CHECK(json["partners"][0]["name"].is_null());
   CHECK(json["partners"][2]["name"] == "row");
@@ -163,7 +162,7 @@ TEST_CASE("communication: of communicators beyond the first few the sums are lis
         {.communicator = communicator, .members = 2, .from = 1, .to = 3, .messages = 1, .bytes = 5});
   const std::string text = run(traffic.sample, {"communication"});
   INFO(text);
-  CHECK(text.find("a communicator or window of 2 processes: 5 B in 1 message; ranks 1, 3\n"
+  CHECK(text.find("a communicator of 2 processes: 5 B in 1 message; ranks 1, 3\n"
                   "a communicator") != std::string::npos);
   CHECK(text.find("and 2 communicators more (--format json)\n") != std::string::npos);
 }
@@ -265,7 +264,7 @@ TEST_CASE("communication: who sends to nobody but itself, and to itself as well"
   std::vector<database::PartnerTraffic>& partners = traffic.sample.build().communication.partners;
   partners = {{.communicator = 5, .members = 1, .from = 0, .to = 0, .messages = 2, .bytes = 10}};
   CHECK(run(traffic.sample, {"communication"})
-            .find("a communicator or window of 1 process: 10 B in 2 messages; 1 rank sends to itself\n") !=
+            .find("a communicator of 1 process: 10 B in 2 messages; 1 rank sends to itself\n") !=
         std::string::npos);
   traffic.sample.build().communication.partners.push_back(
       {.communicator = 5, .members = 1, .from = 1, .to = 1, .messages = 2, .bytes = 10});

@@ -112,7 +112,8 @@ TEST_CASE("The page's report is the report") {
   INFO(page);
   INFO(text);
   CHECK(text.find(page.substr(0, first)) != std::string::npos);
-  CHECK(page.find("of waiting happen inside the loop at solver.c:412 in cg_iterate") != std::string::npos);
+  CHECK(page.find("All of the waiting happens inside the loop at solver.c:412 in cg_iterate") !=
+        std::string::npos);
   bool leads = false;
   for (const Json& paragraph : data["report"]) {
     for (const Json& part : paragraph["parts"]) {
