@@ -71,10 +71,10 @@ class StartPage {
     }
     page_.say(findings_.verdict.text, width_, 0, Tone::strong);
     page_.say("", width_);
-    const bool starved = findings_.verdict.kind == VerdictKind::starved;
     for (const std::string& phrase :
-         starved ? phrases_beyond_starved(experiment_, diagnosis_.idle_s, workspace_.unicode())
-                 : machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode())) {
+         is_starved()
+             ? phrases_beyond_starved(experiment_, diagnosis_.idle_s, workspace_.unicode())
+             : machine_phrases(experiment_, findings_.verdict, diagnosis_.idle_s, workspace_.unicode())) {
       page_.say(phrase, width_, 0, Tone::warning);
       page_.say("", width_);
     }
@@ -91,13 +91,17 @@ class StartPage {
     text += '.';
     if (diagnosis_.idle_share() < kWorthReporting) {
       text += ' ' + little_idleness_phrase(experiment_);
-    } else if (const std::string kinds = idleness_parts_phrase(findings_.verdict.waiting); !kinds.empty()) {
+    } else if (const std::string kinds = idleness_parts_phrase(findings_.verdict.waiting);
+               !kinds.empty() && !is_starved()) {
       text += " It is " + kinds + '.';
     }
     page_.say(text + start_up_phrase(findings_.verdict, diagnosis_.without_startup), width_);
     for (const std::string& phrase : findings_.threads) page_.say(phrase, width_);
     for (const std::string& phrase : findings_.messages) page_.say(phrase, width_);
   }
+
+  /// Then the machine is to be mended first, and what code could save is not on the first screen.
+  [[nodiscard]] bool is_starved() const { return findings_.verdict.kind == VerdictKind::starved; }
 
   /// Whether the page says who makes threads of a process idle.
   [[nodiscard]] bool names_thread_causes() const {
@@ -109,15 +113,18 @@ class StartPage {
     const views::Figures all(workspace_.source());  // whatever ranks are selected
     const Waiters waiting(all);
     std::size_t listed = 0;
+    double rest_s = diagnosis_.idle_s;
     for (const Blamed& each : diagnosis_.blamed) {
       if (!each.counts()) continue;
       if (listed == kBlamedListed || (listed > 0 && each.idle_s < kWorthListing * diagnosis_.idle_s)) break;
       ++listed;
+      rest_s -= each.idle_s;
       link(scope(each.context), time(each.idle_s) + "  " + round_percent(each.share(diagnosis_.idle_s)),
            to_context(each.context, waiting.of(each)), 0);
       suspects(all, each);
     }
-    if (diagnosis_.blamed.size() > listed)
+    const bool matters = !is_starved() || rest_s >= kWorthListing * diagnosis_.idle_s;
+    if (diagnosis_.blamed.size() > listed && matters)
       link("show all " + counted(diagnosis_.blamed.size(), "place"), "",
            {Target::Kind::finding, static_cast<std::uint32_t>(Finding::blame), {}, -1, 0, 0, {}}, 0);
   }
@@ -137,7 +144,9 @@ class StartPage {
       listed.push_back(&suspect);
       const SuspectFacts facts = examine(all, suspect);
       if (may_save(experiment_, facts)) mended.push_back(&suspect);
-      const std::string who = more_work_phrase(facts) + ' ' + threads_phrase(experiment_, suspect.locations);
+      const std::string doubt = confidence_phrase(experiment_, facts);
+      const std::string who = more_work_phrase(facts) + ' ' + threads_phrase(experiment_, suspect.locations) +
+                              (is_starved() && !doubt.empty() ? " (" + doubt + ')' : "");
       const std::string name = "suspect " + name_of(experiment_, names_, suspect);
       const std::string worth = "explains " + time(charged.explains_s);
       const Target target = to_context(suspect.suspect, suspect.locations);
@@ -148,8 +157,7 @@ class StartPage {
         link(name, worth, target, 2);
         page_.say(who, width_, 6);
       }
-      if (const std::string doubt = confidence_phrase(experiment_, facts); !doubt.empty())
-        page_.say(doubt, width_, 6, Tone::dim);
+      if (!doubt.empty() && !is_starved()) page_.say(doubt, width_, 6, Tone::dim);
     }
     if (known > 0) {
       page_.say("Suspects named above explain " + keep(time(known)) + " of it.", width_, 4, Tone::dim);
@@ -160,7 +168,7 @@ class StartPage {
       if (each->doubt == database::Doubt::pools)
         page_.say(other_pool_phrase(experiment_, *each), width_, 4, Tone::dim);
     }
-    if (!mended.empty()) worth(mended, listed.size(), blamed);
+    if (!mended.empty() && !is_starved()) worth(mended, listed.size(), blamed);
   }
 
   /// As the report has it.
@@ -266,8 +274,14 @@ class StartPage {
   }
 
   void quality() {
-    add_heading(page_, "HOW GOOD THE DATA IS", "", width_);
-    page_.say(quality_text(experiment_), width_, 0, Tone::dim);
+    const std::string text = quality_text(experiment_);
+    if (is_starved()) {
+      page_.say("", width_);
+      page_.say(text.substr(0, text.find(';')) + '.', width_, 0, Tone::dim);
+    } else {
+      add_heading(page_, "HOW GOOD THE DATA IS", "", width_);
+      page_.say(text, width_, 0, Tone::dim);
+    }
     for (const std::string& line : quality_warnings(experiment_)) page_.say(line, width_, 0, Tone::warning);
   }
 

@@ -245,6 +245,12 @@ TEST_CASE("Of a run that is starved the start page says once what it lacked") {
   CHECK(contains(screen, "programs that were not measured take processors from"));
   CHECK(contains(screen, "Measure again where nothing"));
   CHECK_FALSE(contains(screen, "ready to run, without a processor"));
+  // What matters fits a small screen: neither what code could save nor all of the data's quality.
+  CHECK(contains(screen, "suspect "));
+  CHECK_FALSE(contains(screen, "Balanced, "));
+  CHECK_FALSE(contains(screen, "It is "));
+  CHECK(contains(screen, "Measured: "));
+  CHECK_FALSE(contains(screen, "none dropped"));
 }
 
 TEST_CASE("w writes the screen to a file that did not exist, and to nothing else") {
