@@ -40,8 +40,8 @@ class Communication(harness.Workspace):
         self.check_metrics(database)
         text = harness.run([harness.VIEWER, database, "communication"]).stdout
         self.assertIn(f"MPI_COMM_WORLD: 120 kB in {RANKS * MESSAGES} messages", text)
-        self.assertIn("communicator or window pair of ranks (2 processes): 128 B in 2 messages", text)
-        self.assertIn("communicator or window exposed (4 processes): 4.61 kB in 2 messages", text)
+        self.assertIn('communicator or window "pair of ranks" (2 processes): 128 B in 2 messages', text)
+        self.assertIn('communicator or window "exposed" (4 processes): 4.61 kB in 2 messages', text)
         self.assertEqual({row["name"] for row in reported["partners"]}, {None, "pair of ranks", "exposed"})
 
     def check_functions(self, reported):
