@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // What a call moved, added to its thread's table where there is no trace. Messages count at the call that
 // sends them and at the one in which they arrive; counted_requests.hpp has what calls move by requests.
@@ -69,23 +70,25 @@ inline void add_partner(const Message& message, std::uint64_t bytes) {
   partner.bytes += bytes;
 }
 
-inline void add_sent(CulpritCallCount& count, const Message& message) {
+inline void add_sent(CulpritCallCount& count, const Message& message, std::uint64_t bytes) {
   if (message.peer == MPI_PROC_NULL) return;
-  const std::uint64_t bytes = bytes_of(message.count, message.datatype);
   add_message(count, bytes, 0);
   add_partner(message, bytes);
+}
+inline void add_sent(CulpritCallCount& count, const Message& message) {
+  add_sent(count, message, bytes_of(message));
 }
 inline void add_received(CulpritCallCount& count, const MPI_Status* status) {
   if (status->MPI_SOURCE != MPI_PROC_NULL) add_message(count, 0, arrived(*status, 0));
 }
-inline void add_moved(CulpritCallCount& count, const BlockingSend& facts) {
-  add_sent(count, facts.sent);
-}
-inline void add_moved(CulpritCallCount& count, const BufferedSend& facts) {
-  add_sent(count, facts.sent);
-}
-inline void add_moved(CulpritCallCount& count, const SendStart& facts) {
-  add_sent(count, facts.sent);
+/// Calls whose TransferCall has looked up how many bytes they send.
+template <typename Facts>
+concept SendsPosted = std::is_same_v<Facts, BlockingSend> || std::is_same_v<Facts, BufferedSend> ||
+    std::is_same_v<Facts, SendStart> || std::is_same_v<Facts, BlockingExchange>;
+template <SendsPosted Facts>
+void add_posted(CulpritCallCount& count, const Facts& facts, std::uint64_t sent) {
+  add_sent(count, facts.sent, sent);
+  if constexpr (std::is_same_v<Facts, BlockingExchange>) add_received(count, facts.status);
 }
 inline void add_moved(CulpritCallCount& count, const ExchangeStart& facts) {
   add_sent(count, facts.sent);
@@ -94,10 +97,6 @@ inline void add_moved(CulpritCallCount& count, const BlockingReceive& facts) {
   add_received(count, facts.status);
 }
 inline void add_moved(CulpritCallCount& count, const BlockingMatchedReceive& facts) {
-  add_received(count, facts.status);
-}
-inline void add_moved(CulpritCallCount& count, const BlockingExchange& facts) {
-  add_sent(count, facts.sent);
   add_received(count, facts.status);
 }
 /// Where the receive was too short for its message.

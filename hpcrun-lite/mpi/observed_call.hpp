@@ -154,7 +154,11 @@ class ObservedCall {
     }
     if (slot == nullptr) return;
     if (result == MPI_SUCCESS) {
-      add_moved(*slot, facts_);
+      if constexpr (SendsPosted<Facts>) {
+        add_posted(*slot, facts_, transfer_.posted_sent());
+      } else {
+        add_moved(*slot, facts_);
+      }
     } else if constexpr (ReadsMessageStatus<Facts>) {
       if (is_truncation(result)) add_moved_without_status(*slot, facts_);
     }
