@@ -355,9 +355,9 @@ class Browser(unittest.TestCase):
 
     def test_without_a_screen_the_report(self):
         plain = subprocess.run([VIEWER, self.folder / "run.db"], capture_output=True, text=True, check=True).stdout
-        self.assertIn("of the waiting happens inside", plain)
+        self.assertIn("of waiting happen inside", plain)
         terminal = self.terminal(100, 50, command=f"TERM=dumb {VIEWER} {self.folder}/run.db; sleep 1000")
-        terminal.wait_for("of the waiting happens inside")
+        terminal.wait_for("of waiting happen inside")
 
 
 if __name__ == "__main__":
