@@ -2,9 +2,11 @@
 // static structure of that code. docs/algorithms.md 1 and 15.
 #include "merge/first_pass.hpp"
 
+#include "merge/attribution/tail_calls.hpp"
 #include "merge/idleness/waiting.hpp"
 #include "merge/input/marker.hpp"
 #include "merge/values/describe.hpp"
+#include "structure/structure.hpp"
 
 #include <algorithm>
 #include <set>
@@ -82,6 +84,10 @@ SampledCode recover_code(exchange::Communicator& comm, const Options& options, c
                    .shape = {}};
   collectively(comm, [&] {
     if (comm.rank() != 0) return;
+    structure::Request common;
+    common.loops = options.loops;
+    common.cache = options.structure_cache;
+    find_tail_calls(found.shared, common, code.structure);
     code.attribution = attribute(found.shared, code.structure, rules, options.replace_prefix);
     const auto waiting = find_waiting(code.attribution, rules, executables_of(found.processes));
     code.shape = shape_of(

@@ -5,6 +5,7 @@
 #include "structure/aarch64_code.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace culprit::structure {
 namespace {
@@ -75,6 +76,17 @@ bool Decoder::decode_details(std::uint64_t address, DetailedInstruction& out) co
   const std::size_t size = std::min<std::size_t>(code.size(), ZYDIS_MAX_INSTRUCTION_LENGTH);
   return ZYAN_SUCCESS(
       ZydisDecoderDecodeFull(&decoder_, code.data(), size, &out.instruction, out.operands.data()));
+}
+
+std::uint64_t callee_before(const Module& module, std::uint64_t address) {
+  constexpr std::uint64_t kDirectCall = 5;  // bytes; the last four are the distance
+  if (module.is_aarch64()) return aarch64::callee_before(module, address);
+  if (!module.is_x86_64() || address < kDirectCall) return 0;
+  const auto code = module.bytes(address - kDirectCall);
+  if (code.size() < kDirectCall || code[0] != std::byte{0xe8}) return 0;
+  std::int32_t distance = 0;
+  std::memcpy(&distance, code.data() + 1, sizeof distance);
+  return address + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
 }  // namespace culprit::structure

@@ -33,4 +33,7 @@ class Decoder {
   ZydisDecoder decoder_{};
 };
 
+/// Whom the direct call names that returns to `address`; 0 where no such call ends there.
+std::uint64_t callee_before(const Module& module, std::uint64_t address);
+
 }  // namespace culprit::structure

@@ -5,6 +5,7 @@
 #include "structure/plt.hpp"
 
 #include "structure/aarch64_code.hpp"
+#include "structure/machine_code.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -88,24 +89,18 @@ std::optional<LinkageStubs::Stub> LinkageStubs::find(std::uint64_t address) cons
 }
 
 std::string LinkageStubs::called_before(std::uint64_t address) const {
-  constexpr std::uint64_t kDistance = 4;     // bytes of an instruction's distance to its end, where it ends
-  constexpr std::uint64_t kThroughSlot = 6;  // bytes of a call through a slot; the direct call has one less
-  if (module_.is_aarch64()) {
-    const std::optional<Stub> stub = find(aarch64::callee_before(module_, address));
+  if (const std::uint64_t target = callee_before(module_, address); target != 0) {
+    const std::optional<Stub> stub = find(target);
     return stub ? stub->callee : std::string();
   }
+  constexpr std::uint64_t kThroughSlot = 6;  // bytes of a call through a slot; the last four are the distance
   if (!module_.is_x86_64() || address < kThroughSlot) return {};
   const auto code = module_.bytes(address - kThroughSlot);
-  if (code.size() < kThroughSlot) return {};
+  if (code.size() < kThroughSlot || code[0] != std::byte{0xff} || code[1] != std::byte{0x15}) return {};
   std::int32_t distance = 0;
-  std::memcpy(&distance, code.data() + kThroughSlot - kDistance, sizeof distance);
-  const std::uint64_t target = address + static_cast<std::uint64_t>(std::int64_t{distance});
-  if (code[0] == std::byte{0xff} && code[1] == std::byte{0x15}) {
-    if (const auto slot = slots_.find(target); slot != slots_.end()) return slot->second;
-  }
-  if (code[1] != std::byte{0xe8}) return {};
-  const std::optional<Stub> stub = find(target);
-  return stub ? stub->callee : std::string();
+  std::memcpy(&distance, code.data() + 2, sizeof distance);
+  const auto slot = slots_.find(address + static_cast<std::uint64_t>(std::int64_t{distance}));
+  return slot == slots_.end() ? std::string() : slot->second;
 }
 
 std::string LinkageStubs::callee_of(Range stub) const {

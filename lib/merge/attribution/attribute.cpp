@@ -72,7 +72,10 @@ class Overlay {
   Id frame_context(Position& parent, const ProcedureName& procedure, Position& here);
   Id enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost);
   ProcedureName procedure(cct::ModuleId module, const structure::Point* point);
-  void name_jump(Position& parent, cct::ModuleId module, const std::string& callee, Position& between);
+  Position name_jump(Position& parent, cct::ModuleId module, const std::string& callee);
+  Position jumped_from(Position& parent, const Place& jump);
+  Position& caller_of(cct::NodeId node, const ProcedureName& procedure, Position& between);
+  void locate(cct::ModuleId module, const structure::Point* point, Position& here);
   void note_call(const cct::FrameKey& frame, const structure::Point& point, Position& here);
   ProcedureName name_procedure(cct::ModuleId module, const structure::Procedure& procedure);
   StringId file(cct::ModuleId module, std::uint32_t index);
@@ -235,15 +238,55 @@ Id Overlay::frame_context(Position& parent, const ProcedureName& procedure, Posi
   return frame;
 }
 
-/// The frame of a function that was called by name, and left its frame by a jump.
-void Overlay::name_jump(Position& parent, cct::ModuleId module, const std::string& callee,
-                        Position& between) {
+/// The loops and inlined procedures around an address, and the call there, within its procedure's frame.
+void Overlay::locate(cct::ModuleId module, const structure::Point* point, Position& here) {
+  here.call_label = {.kind = ContextKind::call, .module = module_path(module)};
+  if (point == nullptr) return;
+  here.scope = enter_scopes(here.scope, module, point->scope);
+  here.call_label.file = file(module, point->file);
+  here.call_label.line = point->line;
+}
+
+/// The frame of a function that was called by name, and left its frame by a jump that is not known.
+Position Overlay::name_jump(Position& parent, cct::ModuleId module, const std::string& callee) {
   structure::Procedure called;
   called.linkage = callee;
   called.name = structure::demangle(callee);
   called.source = structure::NameSource::symbol;
+  Position between;
   between.scope = frame_context(parent, name_procedure(module, called), between);
-  between.call_label = {.kind = ContextKind::call, .module = module_path(module)};
+  locate(module, nullptr, between);
+  return between;
+}
+
+/// The frame of a function that left it by a jump.
+Position Overlay::jumped_from(Position& parent, const Place& jump) {
+  const structure::Point* const point = structure_.point(jump);
+  Position between;
+  between.scope = frame_context(parent, procedure(jump.module, point), between);
+  locate(jump.module, point, between);
+  return between;
+}
+
+/// What the frame of `procedure` hangs below: its raw parent, or `between`, which is made the frame of the
+/// last function that left its own by a jump.
+Position& Overlay::caller_of(cct::NodeId node, const ProcedureName& procedure, Position& between) {
+  const cct::FrameKey& frame = shared_.tree[node].frame;
+  const cct::FrameKey& call = shared_.tree[shared_.tree[node].parent].frame;
+  Position* caller = &positions_[shared_.tree[node].parent];
+  if (call.kind != cct::FrameKind::call) return *caller;
+  const Place callee = structure_.entry({frame.module, frame.offset});
+  for (const Place& jump : structure_.jumps({call.module, call.offset}, callee)) {
+    between = jumped_from(*caller, jump);
+    caller = &between;
+  }
+  const bool by_name = caller->callee != structure::kNone && call.module != frame.module;
+  if (by_name && procedure.nameless && !is_loader(frame.module)) {
+    const std::string& called = structure_.modules()[call.module].structure.callees[caller->callee];
+    between = name_jump(*caller, frame.module, called);
+    caller = &between;
+  }
+  return *caller;
 }
 
 /// What is to be known of a frame when the frames that it called are placed.
@@ -349,21 +392,12 @@ void Overlay::place(cct::NodeId node) {
     here.mpi = parent.mpi;
     here.mpi_frame = parent.mpi_frame;
     here.scope = parent.stand_in;
-  } else if (!same_module && parent.callee != structure::kNone && name.nameless && !is_loader(module)) {
-    Position between;
-    const cct::ModuleId caller = shared_.tree[raw.parent].frame.module;
-    name_jump(parent, module, structure_.modules()[caller].structure.callees[parent.callee], between);
-    here.scope = frame_context(between, name, here);
   } else {
-    here.scope = frame_context(parent, name, here);
+    Position between;
+    here.scope = frame_context(caller_of(node, name, between), name, here);
   }
   if (point != nullptr) note_call(raw.frame, *point, here);
-  here.call_label = {.kind = ContextKind::call, .module = module_path(module)};
-  if (point != nullptr) {
-    here.scope = enter_scopes(here.scope, module, point->scope);
-    here.call_label.file = file(module, point->file);
-    here.call_label.line = point->line;
-  }
+  locate(module, point, here);
   if (raw.frame.kind == cct::FrameKind::sample) {
     Label statement = here.call_label;
     statement.kind = ContextKind::statement;

@@ -157,6 +157,44 @@ const structure::Point* RecoveredStructure::point(const Place& place) const {
   return index < module.structure.points.size() ? &module.structure.points[index] : nullptr;
 }
 
+const structure::Procedure* RecoveredStructure::procedure(const Place& place) const {
+  const structure::Point* const found = point(place);
+  if (found == nullptr) return nullptr;
+  const std::vector<structure::Procedure>& all = modules_[place.module].structure.procedures;
+  return found->procedure < all.size() ? &all[found->procedure] : nullptr;
+}
+
+Place RecoveredStructure::entry(const Place& place) const {
+  const structure::Procedure* const found = procedure(place);
+  if (found == nullptr || found->source == structure::NameSource::none) return {};
+  return {place.module, found->low};
+}
+
+const std::vector<Place>& RecoveredStructure::jumps(const Place& call, const Place& callee) const {
+  static const std::vector<Place> kNothing;
+  const auto found = jumps_.find({call, callee});
+  return found == jumps_.end() ? kNothing : found->second;
+}
+
+void RecoveredStructure::add(cct::ModuleId module, const std::vector<std::uint64_t>& addresses,
+                             structure::ModuleStructure more) {
+  Module& mine = modules_[module];
+  std::vector<structure::ModuleStructure> both;
+  both.push_back(std::move(mine.structure));
+  both.push_back(std::move(more));
+  mine.structure = structure::combine(std::move(both));
+  mine.addresses.insert(mine.addresses.end(), addresses.begin(), addresses.end());
+  std::map<std::uint64_t, structure::Point> points;
+  for (std::size_t i = 0; i < mine.addresses.size(); ++i)
+    points.emplace(mine.addresses[i], mine.structure.points[i]);
+  mine.addresses.clear();
+  mine.structure.points.clear();
+  for (const auto& [address, point] : points) {
+    mine.addresses.push_back(address);
+    mine.structure.points.push_back(point);
+  }
+}
+
 RecoveredStructure recover_structure(exchange::Communicator& comm, const cct::SharedTree& shared,
                                      const std::vector<Place>& more, bool loops,
                                      const std::filesystem::path& cache, const std::function<void()>& step) {

@@ -29,6 +29,7 @@ class Code {
     procedure.name = name;
     procedure.file = 0;
     procedure.source = structure::NameSource::symbol;
+    procedure.low = 100 * procedures.size();
     procedures.push_back(procedure);
     return static_cast<std::uint32_t>(procedures.size() - 1);
   }
@@ -80,8 +81,9 @@ class Code {
       other.structure.points.push_back(point);
     }
     module.structure.callees = callees;
-    return merge::attribute(shared, RecoveredStructure({module, other}), IdleRules::built_in(),
-                            {{"/src", "/moved"}});
+    RecoveredStructure structure({module, other});
+    structure.set_jumps(jumps);
+    return merge::attribute(shared, structure, IdleRules::built_in(), {{"/src", "/moved"}});
   }
 
   cct::SharedTree shared;
@@ -91,6 +93,7 @@ class Code {
   std::vector<std::string> callees;
   std::vector<structure::Procedure> library;
   std::map<std::uint64_t, structure::Point> library_points;
+  RecoveredStructure::Jumps jumps;
 };
 
 /// The contexts as indented lines: "procedure main", "call 3", …
@@ -263,6 +266,45 @@ TEST_CASE("a function that is called by name and leaves its frame by a jump stan
                               "      procedure library.so@0x0", "       statement", "   call 12",
                               "    procedure library.so@0x0", "     statement"});
   CHECK(a.strings[a.contexts[6].module] == "/lib/library.so");
+}
+
+TEST_CASE(
+    "functions that left their frames by tail calls stand where they were, at the lines of their jumps") {
+  Code code;
+  for (const char* name : {"main", "pause", "smooth", "relax"}) code.procedure(name);
+  const auto root = code.root();
+  const auto first = code.add(root, 10), second = code.add(root, 20);
+  const auto waits = code.sample(first, 110);
+  code.sample(code.add(second, 120), 130);
+  code.sample(first, 210);  // before its jump
+  code.sample(code.add(root, 30), 110);
+  code.point(220, 220);
+  code.point(320, 320);
+  code.jumps[{{0, 10}, {0, 100}}] = {{0, 220}};
+  code.jumps[{{0, 20}, {0, 100}}] = {{0, 320}, {0, 220}};
+  const Attribution a = code.attribute();
+  CHECK(outline(a) == Outline{"root",
+                              " root <program root>",
+                              "  procedure main",
+                              "   call 10",
+                              "    procedure smooth",
+                              "     call 220",
+                              "      procedure pause",
+                              "       statement 110",
+                              "     statement 210",
+                              "   call 20",
+                              "    procedure relax",
+                              "     call 320",
+                              "      procedure smooth",
+                              "       call 220",
+                              "        procedure pause",
+                              "         call 120",
+                              "          procedure pause",
+                              "           statement 130",
+                              "   call 30",
+                              "    procedure pause",
+                              "     statement 110"});
+  CHECK(a.contexts[a.own[waits]].line == 110);
 }
 
 TEST_CASE("the address of a function that stands in for a frame is one with the function's own frame") {

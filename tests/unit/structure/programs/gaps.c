@@ -1,11 +1,13 @@
-/* A library whose exported functions have internal ones between them that are known only from .eh_frame once the
-   library is stripped. */
+/* A library whose exported functions have internal ones between them that are known only from .eh_frame once
+   the library is stripped. */
 #include <stdio.h>
 
 #define APART __attribute__((noinline, noclone))
 #define EXPORT APART __attribute__((visibility("default")))
 
-EXPORT long first(long n) { return n * 3 + 1; }
+EXPORT long first(long n) {
+  return n * 3 + 1;
+}
 
 static APART long hidden(long n) {
   long sum = 0;
@@ -13,14 +15,22 @@ static APART long hidden(long n) {
   return sum;
 }
 
-EXPORT long second(long n) { return hidden(n) - printf("%ld\n", n); }
+EXPORT long second(long n) {
+  return hidden(n) - printf("%ld\n", n);
+}
 
-EXPORT long PMPI_Twice(long n) { return 2 * n + second(n); }
+EXPORT long PMPI_Twice(long n) {
+  return 2 * n + second(n);
+}
 EXPORT long MPI_Twice(long n) __attribute__((weak, alias("PMPI_Twice")));
 EXPORT long __internal_twice(long n) __attribute__((alias("PMPI_Twice")));
 
-static long resolved(long n) { return n ^ 5; }
-static long (*choose(void))(long) { return resolved; }
+static long resolved(long n) {
+  return n ^ 5;
+}
+static long (*choose(void))(long) {
+  return resolved;
+}
 EXPORT long chosen(long n) __attribute__((ifunc("choose")));
 
 static APART long behind(long n) {
@@ -39,7 +49,9 @@ EXPORT long decides(long n) {
   if (n == 0) return 3;
   return rest(n);
 }
-EXPORT long uses(long n) { return rest(n) + rest(n + 1); }
+EXPORT long uses(long n) {
+  return rest(n) + rest(n + 1);
+}
 
 /* Two functions leave to this one: it is neither's. */
 static APART long shared(long n) {
@@ -55,7 +67,9 @@ EXPORT long other(long n) {
   if (n == 2) return 5;
   return shared(n);
 }
-EXPORT long forwards(long n) { return behind(n); }
+EXPORT long forwards(long n) {
+  return behind(n);
+}
 
 /* Two functions do nothing else than this one: it has the name of neither. */
 static APART long operate(long n, long which) {
@@ -63,8 +77,12 @@ static APART long operate(long n, long which) {
   for (long i = 1; i < n; ++i) sum += first(i) ^ which;
   return sum;
 }
-EXPORT long adds(long n) { return operate(n, 1); }
-EXPORT long multiplies(long n) { return operate(n, 2); }
+EXPORT long adds(long n) {
+  return operate(n, 1);
+}
+EXPORT long multiplies(long n) {
+  return operate(n, 2);
+}
 
 /* One function does nothing else than this one, another does something before. */
 static APART long scale(long n, long by) {
@@ -72,7 +90,9 @@ static APART long scale(long n, long by) {
   for (long i = 1; i < n; ++i) product *= first(i) ^ by;
   return product;
 }
-EXPORT long doubles(long n) { return scale(n, 2); }
+EXPORT long doubles(long n) {
+  return scale(n, 2);
+}
 EXPORT long scales(long n, const long* by) {
   long sum = 0;
   for (long i = 0; i < n; ++i) sum += by[i];
@@ -92,4 +112,12 @@ static APART long middle(long n) {
 EXPORT long begins(long n) {
   if (n == 3) return 1;
   return middle(n - 1);
+}
+
+/* Whose last calls go through linkage stubs. */
+EXPORT int says(const char* text) {
+  return puts(text);
+}
+EXPORT long relays(long n) {
+  return second(n);
 }
