@@ -129,6 +129,12 @@ class Scenarios(harness.Workspace):
     def test_who_works_in_a_procedure_that_all_share(self):
         self.check("shared_kernel")
 
+    def test_who_calls_what_all_share_last(self):
+        """By a jump, so that the caller is on no stack."""
+        self.check("tail_calls")
+        for claims in (self.causes, self.suspects):
+            self.assertEqual(claims[0].path[:3], ("main", "smooth", "relax"))
+
     def test_two_causes_that_compensate_each_other(self):
         self.check("compensating")
 

@@ -8,6 +8,7 @@ class Writer:
         self.program = program
         self.plans = []  # rows of milliseconds by rank
         self.lines = []
+        self.left_to = {function.body[-1].function for function in program.functions if function.tail}
 
     def text(self):
         bodies = []
@@ -72,10 +73,19 @@ class Writer:
         sort = "inline __attribute__((always_inline))" if function.inlined else "__attribute__((noinline))"
         argument = "int depth" if function.recursion else "void"
         self.lines += [f"static {sort} void {name}({argument}) {{", f'  static const char* const name = "{name}";', "  arrive(name);"]
+        if function.tail:
+            self.body(function.body[:-1], 1)
+            self.lines += [f"  TAIL_CALL({self.call(function.body[-1])});", "}"]
+            return
         self.body(function.body, 1)
         if function.recursion:
             self.lines.append(f"  if (depth > 0) {name}(depth - 1);")
-        self.lines += ["  LEAVE();", "}"]
+        self.lines += ["  LEAVE_ALL();" if function in self.left_to else "  LEAVE();", "}"]
+
+    @staticmethod
+    def call(invoke):
+        function = invoke.function
+        return f"{function.name}({function.recursion if function.recursion else ''})"
 
     def body(self, statements, depth):
         indent = "  " * depth
@@ -83,8 +93,7 @@ class Writer:
             if isinstance(statement, Work):
                 self.work(statement, indent)
             elif isinstance(statement, Invoke):
-                function = statement.function
-                self.lines.append(f"{indent}{function.name}({function.recursion if function.recursion else ''});")
+                self.lines.append(f"{indent}{self.call(statement)};")
             elif isinstance(statement, Communication):
                 self.lines.append(indent + statement.text)
             elif isinstance(statement, Loop):

@@ -77,6 +77,15 @@ def shared_kernel(mpi):
     return made("shared_kernel", 4, mpi, step, cause("smooth", 4, 2, 5))
 
 
+def tail_calls(mpi):
+    """Functions that do their work in one that all share, which they call last: by a jump."""
+    shared = leaf("shared_work", 6)
+    relax = Function("relax", [Invoke(shared)], tail=True)
+    smooth, norm = (Function(name, [Invoke(below)], tail=True) for name, below in (("smooth", relax), ("norm", shared)))
+    step = [Invoke(smooth), Communication("BARRIER();"), Invoke(norm), Communication("ALLREDUCE();")]
+    return made("tail_calls", 4, mpi, step, cause("smooth/relax/shared_work", 4, 2, 5))
+
+
 def compensating(mpi):
     """Two functions are uneven as much, on different ranks, each before a call that all ranks wait in: in sum all work as long."""
     step = [Invoke(leaf("forces", 6)), Communication("ALLREDUCE();"), Invoke(leaf("neighbours", 6)), Communication("BARRIER();")]
@@ -97,5 +106,7 @@ def balanced(mpi):
 
 
 def programs(mpi):
-    kinds = (asymmetric_calls, alternatives, serial_section, two_below_one, shared_kernel, compensating, interrupted, balanced)
+    kinds = (
+        asymmetric_calls, alternatives, serial_section, two_below_one, shared_kernel, tail_calls, compensating, interrupted, balanced,
+    )
     return dict(kind(mpi) for kind in kinds)

@@ -25,6 +25,7 @@ KINDS = ("one", "some", "half", "trend", "alternating", "iterations", "serial", 
 KIND_WEIGHTS = (5, 2, 2, 2, 1.5, 1.5, 2, 1)
 LEAST_PIECE = 0.6  # ms, on average
 WIDE = 1000  # seeds above have what the others leave out: passive target, large messages, part communicators, threads
+TAIL_CALLS = 2000  # of these, seeds above also have functions whose last call is a jump
 
 
 class Generator:
@@ -52,7 +53,16 @@ class Generator:
         for _ in range(causes if self.pipelines else 0):
             self.add_cause(program)
         program.functions = callees_first(main)
+        if self.seed > TAIL_CALLS:
+            self.end_in_calls(program.functions)
         return program
+
+    def end_in_calls(self, functions):
+        """Half of the functions whose last statement is a call leave by a jump."""
+        for function in functions[:-1]:
+            last = function.body[-1] if function.body else None
+            able = isinstance(last, Invoke) and not last.function.inlined and not function.inlined and not function.recursion
+            function.tail = able and self.draw.random() < 0.5
 
     def name(self):
         while True:

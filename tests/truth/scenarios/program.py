@@ -14,6 +14,7 @@ class Function:
     body: list
     inlined: bool = False
     recursion: int = 0  # how often it calls itself, one level below the other
+    tail: bool = False  # its last statement is a call that the compiler makes a jump
 
     def __hash__(self):
         return hash(self.name)

@@ -49,6 +49,7 @@ typedef struct Place {
   const char* label; /* "main/step/solve" */
   struct Place *caller, *callee, *next;
   int cause; /* of the causes, which one works too much here; -1: none */
+  int left;  /* by a jump to the callee, which returns to where this would */
 } Place;
 
 static Place* here;
@@ -81,8 +82,14 @@ static inline __attribute__((always_inline)) void arrive(const char* name) {
   }
   here = place;
 }
-/* The last act of every function, so that no call before it is a jump. */
+/* The last act of a function, so that no call before it is a jump. */
 #define LEAVE() (here = here->caller)
+/* The same in functions that others leave their frames to by a jump, and how those do so. */
+#define LEAVE_ALL()                                                            \
+  do {                                                                         \
+    for (here = here->caller; here->left; here = here->caller) here->left = 0; \
+  } while (0)
+#define TAIL_CALL(call) (here->left = 1, call)
 
 /* ---- work */
 
