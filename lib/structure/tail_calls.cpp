@@ -12,8 +12,8 @@
 namespace culprit::structure {
 namespace {
 
-/// Larger functions are not read: decoding them takes longer than a name of a caller is worth.
-constexpr std::uint64_t kMostCode = std::uint64_t{1} << 20;
+/// In bytes: decoding a larger one takes longer than the name of a caller is worth.
+constexpr std::uint64_t kLargestFunction = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::vector<TailCall> TailCalls::read(std::uint64_t entry) {
   std::vector<TailCall> found;
   if (!begins(entry)) return found;
   const Range own = frames_->find(entry)->range;
-  if (own.high - own.low > kMostCode) return found;
+  if (own.high - own.low > kLargestFunction) return found;
   for (const Instruction& instruction : decoder_->decode(own)) {
     const bool jumps =
         instruction.flow == Instruction::Flow::jump || instruction.flow == Instruction::Flow::branch;
