@@ -10,6 +10,7 @@
 #include "structure/tail_calls.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <memory>
@@ -212,10 +213,11 @@ void add_structure(const cct::SharedTree& shared, const structure::Request& comm
 std::vector<Place> telling(const RecoveredStructure& structure, const Missing& missing) {
   std::vector<Place> kept;
   std::string below = missing.callee;
-  for (auto jump = missing.jumps.rbegin(); jump != missing.jumps.rend(); ++jump) {
-    if (structure.entry(*jump).module == cct::kNoModule) continue;
-    const std::string& name = structure.procedure(*jump)->name;
-    if (name != below) kept.push_back(*jump);
+  for (std::size_t i = missing.jumps.size(); i-- > 0;) {
+    const Place& jump = missing.jumps[i];
+    if (structure.entry(jump).module == cct::kNoModule) continue;
+    const std::string& name = structure.procedure(jump)->name;
+    if (name != below) kept.push_back(jump);
     below = name;
   }
   std::ranges::reverse(kept);
