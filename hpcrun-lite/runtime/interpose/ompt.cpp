@@ -86,13 +86,12 @@ void implicit_task(int endpoint, Data* team_data, Data* /*task*/, unsigned /*thr
   }
   count_caller();
   if (team_data == nullptr || (team_data->value & kIsTeam) == 0) {
-    turn_unmarked(thread, Activity::works);
+    enter_team(thread, nullptr);
     return;
   }
   const TeamRef team{.place = static_cast<std::uint16_t>(team_data->value >> 8),
                      .generation = static_cast<std::uint8_t>(team_data->value)};
-  thread->blame.account.marked = false;
-  teams::enter(thread->blame.account, team, account_time());
+  enter_team(thread, &team);
 }
 
 void wait_in_region(int /*kind*/, int endpoint, Data* /*team*/, Data* /*task*/, const void* /*caller*/) {

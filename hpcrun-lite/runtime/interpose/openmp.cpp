@@ -25,18 +25,10 @@ struct Region {
   TeamRef team{};
 };
 
-/// A thread of the team begins its part, wherever it idled or began.
+/// A thread of the team begins its part.
 void begin_part(Thread* thread, const Region& region) {
-  Account& account = thread->blame.account;
-  const std::uint64_t time = account_time();
-  if (account.activity == Activity::none) teams::begin(account, time);
   culprit_rt_thread.counted = true;
-  account.marked = false;
-  if (region.is_team || region.team != TeamRef{}) {
-    teams::enter(account, region.team, time);
-  } else {
-    teams::turn(account, Activity::works, time);
-  }
+  enter_team(thread, region.is_team || region.team != TeamRef{} ? &region.team : nullptr);
 }
 
 /// What each thread of the team calls.

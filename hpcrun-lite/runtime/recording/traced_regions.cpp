@@ -1,5 +1,5 @@
-// Writes regions on the time line of a process's main thread, once it has called MPI (docs/algorithms.md 9):
-// those that the program marks, and the outermost parallel regions of OpenMP. Each is one record of begin,
+// Writes regions on the time line of a process's main thread (docs/algorithms.md 9): those that the program
+// marks, and the outermost parallel regions of OpenMP. Each is one record of begin,
 // end and call path, written when the region ends. Regions below 20 µs have none, since a record costs some
 // tenths of a microsecond; the measurement states once that they are missing. Nothing is recorded while
 // sampling is stopped, nor from within an MPI call or the runtime itself.
@@ -32,7 +32,7 @@ namespace {
 }  // namespace
 
 bool is_on_time_line(const Thread* thread) {
-  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main && thread->calls.recorded != 0;
+  return culprit_rt_tracing.load(std::memory_order_relaxed) && thread->main;
 }
 
 bool may_trace(Thread* thread, const void* here) {

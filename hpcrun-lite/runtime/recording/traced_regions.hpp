@@ -12,8 +12,8 @@ namespace culprit::runtime {
 /// microsecond, for a region some.
 inline constexpr std::uint64_t kLeastTraced = 20'000;
 
-/// Whether the thread's time line is one that variation and efficiencies look at: of each process the first,
-/// and if it calls MPI.
+/// Whether regions are to be on the thread's time line: on the main thread's, also of a process that does not
+/// call MPI (yet).
 bool is_on_time_line(const Thread* thread);
 
 /// Whether nothing of ours, and no MPI call, is in progress around the code with this stack address.

@@ -1,8 +1,8 @@
-// Writes waits for other threads of the process on time lines (docs/algorithms.md 12.1): of a rank's main
-// thread all of 20 us or more, of other threads those of which it is known for whom they were. The record has
-// no call path, which samples show. Who held a lock, the lock's queue says (lock_queue.hpp): where several
-// did one after the other, each has a record of its own. Who was joined is looked for among all threads.
-// Cost: a tenth of a microsecond for each record; nothing for shorter waits but two additions.
+// Writes waits for other threads of the process on their threads' time lines (docs/algorithms.md 12.1), of
+// 20 us or more. The record has no call path, which samples show. Who held a lock, the lock's queue says
+// (lock_queue.hpp): where several did one after the other, each has a record of its own. Who was joined is
+// looked for among all threads. Cost: a tenth of a microsecond for each record; nothing for shorter waits but
+// two additions.
 #include "runtime/recording/traced_waits.hpp"
 
 #include "runtime/recording/held_off.hpp"
@@ -74,12 +74,10 @@ void write_wait(measurement::TraceStream& trace, WaitKind kind, const locks::Rel
   const void* const here = __builtin_frame_address(0);
   const locks::Releases releases = releases_in(thread->blame, kind, time);
   const bool left = kind < WaitKind::omp_barrier;  // a jump left the wait's mark, and another call made one
-  const bool on_time_line = is_on_time_line(thread);
-  const bool of_holder = !thread->main && releases.count != 0 && thread->trace != nullptr &&
-                         culprit_rt_tracing.load(std::memory_order_relaxed);
-  if (time <= since || left || (!on_time_line && !of_holder) || !may_trace(thread, here)) return;
+  if (time <= since || left || !culprit_rt_tracing.load(std::memory_order_relaxed) ||
+      !may_trace(thread, here))
+    return;
   if (time - since < kLeastTraced) {
-    if (!on_time_line) return;
     ++thread->blame.short_waits.count;
     thread->blame.short_waits.ns += time - since;
     return;

@@ -267,6 +267,20 @@ Activity turn_unmarked(Thread* thread, Activity activity) {
   return turn_to(thread, activity);
 }
 
+void enter_team(Thread* thread, const TeamRef* team) {
+  Account& account = thread->blame.account;
+  const Activity before = account.activity;
+  const std::uint64_t since = account.waits_since, time = account_time();
+  if (before == Activity::none) teams::begin(account, time);
+  account.marked = false;
+  if (team != nullptr) {
+    teams::enter(account, *team, time);
+  } else {
+    teams::turn(account, Activity::works, time);
+  }
+  if (awaits_thread(before)) trace_wait(thread, WaitKind::omp_idle, since, time);
+}
+
 bool begin_region(Thread* master, TeamRef& team) {
   Account& account = master->blame.account;
   if (account.path.depth == 1) master->blame.region_since_ns = begin_traced_region(master);

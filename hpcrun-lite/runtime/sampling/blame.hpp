@@ -66,6 +66,10 @@ Activity turn_to(Thread* thread, Activity activity);
 /// The same outside of any CallMark: no sample finds that a mark was left behind.
 Activity turn_unmarked(Thread* thread, Activity activity);
 
+/// The calling thread begins its part of a parallel region, wherever it idled or began: in `team`, or where
+/// that is null in the team that it is in.
+void enter_team(Thread* thread, const TeamRef* team);
+
 /// teams::begin_team for a parallel region that the calling thread meets.
 bool begin_region(Thread* master, TeamRef& team);
 
