@@ -33,7 +33,8 @@ struct Record {
   std::uint64_t exit_ns = 0;
   std::uint32_t node = 0;  ///< of ThreadProfile::nodes, where the trace is read with its measurement
   static constexpr std::uint32_t kItself = ~std::uint32_t{0};
-  std::uint32_t charged = kItself;  ///< samples, as lib/waits reads them: waits::Sample::charged
+  /// As lib/waits reads them: of samples waits::Sample::charged, of parallel regions the call that runs them.
+  std::uint32_t charged = kItself;
   /// The call returned as soon as one of several operations was complete: MPI_Waitany, MPI_Waitsome and their
   /// tests.
   bool any = false;

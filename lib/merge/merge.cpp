@@ -193,14 +193,17 @@ struct TracedRun {
 
 /// Collective: analyses the time lines, where there are any.
 TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, const Partition& partition,
-                         const database::EachLocation& each_location, const cct::SharedTree& shared,
+                         const database::EachLocation& each_location, const Survey& found,
                          const Shape& shape) {
   std::vector<database::Location> locations;  // these grow with the number of time lines anyway
   collectively(comm, [&] {
     if (comm.rank() != 0 || !partition.traced()) return;
     each_location([&](const database::Location& location) { locations.push_back(location); });
   });
-  TimeLines lines = open_time_lines(comm, partition, shared, shape);
+  // Of several processes without MPI nobody knows what they have to do with each other.
+  const bool alone = comm.all_max(found.processes.size() == 1 && !found.processes.ranked() ? 1 : 0) != 0;
+  TimeLines lines = alone && partition.traced() ? open_thread_lines(partition, found.shared, shape)
+                                                : open_time_lines(comm, partition, found.shared, shape);
   TracedRun run;
   run.findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options));
   check_other_time_lines(partition, lines);
@@ -272,7 +275,7 @@ Outcome merge_rest(exchange::Communicator& comm, const Options& options, const I
   const Partition partition(comm, found.processes, code.roles);
   const database::EachLocation each_location = describe_locations(found.processes, code.roles);
   Phase analysing(comm, progress, "time lines", 1);
-  TracedRun traced = analyse_traces(comm, options, partition, each_location, found.shared, shape);
+  TracedRun traced = analyse_traces(comm, options, partition, each_location, found, shape);
   analysing.step();
   add_columns(found, traced.findings, shape.columns);
   const Plan plan(shape, found.valued, traced.findings.values.contexts);

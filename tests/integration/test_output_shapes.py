@@ -194,7 +194,7 @@ SHAPES = {
                "direct_s": or_null(number), "indirect_s": or_null(number)}],
     "causes": [cause],
     "critical-path": {"length_s": number, "paths": [{"path": path, "seconds": number, "imbalance_s": number,
-                                                     "between_calls": flag, "ranks": [{"rank": whole, "seconds": number}]}]},
+                                                     "between_calls": flag, "ranks": [{"rank": or_null(whole), "thread": whole, "seconds": number}]}]},
     "hotspots": [{**LOCATION, "path": path, "cost_s": number, "waiter": LOCATION, "waiter_path": path}],
     "variation": {
         "segment": one_of("procedure", "iteration"), "path": path_or_none, "invocations": one_of("marked", "inferred"),
@@ -265,7 +265,7 @@ class Answers:
         answers = {}
         for command, shape in SHAPES.items():
             words = {"threads": ["c0"], "diff": [database]}.get(command, [])
-            if not traced and (command in ON_TRACE or (command == "communication" and ranks == 0)):
+            if (not traced and command in ON_TRACE) or (command == "communication" and ranks == 0):
                 done = harness.run([harness.VIEWER, database, command, "--format", "json"], expect=1)
                 self.assertEqual(done.stdout, "")
                 self.assert_one_line(done.stderr, f"viewer-cli: {command}: ", "--trace" if ranks > 0 else "no MPI ranks")
@@ -395,6 +395,13 @@ class Shapes(harness.Workspace, Answers):
         threads = answers["efficiency"]["threads"]
         self.assertEqual(threads["count"], 6)  # with the pool that never sleeps outside
         self.assertAlmostEqual(threads["hybrid"], threads["efficiency"] * answers["efficiency"]["parallel"], delta=1e-6)
+
+    def test_threads_of_a_process_without_mpi_on_time_lines(self):
+        directory = self.here / "run"
+        program = [harness.PROGRAMS / "truth_thread_blame", self.here, 10, "serial", 3]
+        harness.run([harness.HPCRUN, "--trace", "-o", directory, *program])
+        answers = self.all_commands(self.merge(directory), traced=True, ranks=0)
+        self.assertEqual(answers["variation"]["ranks"], [0, 1, 2])  # threads
 
     def test_a_program_that_is_no_rank(self):
         directory = self.here / "run"

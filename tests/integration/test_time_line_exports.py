@@ -101,10 +101,10 @@ class Exports(harness.Workspace):
             self.assertTrue(end is None if phase == 0 else begin <= end)
 
     def waits(self, database):
-        """Of exact waits: {pattern: [count, seconds]}."""
+        """Of exact waits in MPI: {pattern: [count, seconds]}."""
         table = collections.defaultdict(lambda: [0, 0])
         for row in harness.viewer_json(database, "waits"):
-            if row["exact"]:
+            if row["exact"] and not row["pattern"].startswith("omp-") and row["pattern"] not in ("condition-wait", "join-wait"):
                 table[row["pattern"]][0] += row["count"]
                 table[row["pattern"]][1] += row["seconds"]
         return table
@@ -168,16 +168,18 @@ class WaitsForThreads(Exports):
         database = self.merge(directory)
         expected = harness.viewer_json(database, "variation")["thread_waits_s"]
         drawn = self.perfetto(database)["thread_waits"]
-        self.assertEqual({name for *_, name, _, _ in drawn}, {"omp-barrier", "lock-held", "condition-wait", "join-wait"})
-        marked = [0.0, 0.0]
+        self.assertEqual({name for *_, name, _, _ in drawn}, {"omp-barrier", "omp-idle", "lock-held", "condition-wait", "join-wait"})
+        marked = [[], []]  # by rank, of each thread
         for thread in self.firefox(database)["threads"]:
             markers, rank = thread["markers"], int(thread["processName"].split()[1])
-            for data, begin, end in zip(*(markers[key] for key in ("data", "startTime", "endTime"))):
-                marked[rank] += (end - begin) / 1e3 if data["type"] == "Thread wait" else 0
+            times = zip(*(markers[key] for key in ("data", "startTime", "endTime")))
+            marked[rank].append(sum((end - begin) / 1e3 for data, begin, end in times if data["type"] == "Thread wait"))
         for rank in range(2):
-            seconds = sum(ns for where, *_, ns in drawn if where == f"rank {rank}") / 1e9
-            self.assertAlmostEqual(seconds, expected[rank], places=4)
-            self.assertAlmostEqual(marked[rank], expected[rank], places=4)
+            seconds = collections.Counter()
+            for where, thread, *_, ns in drawn:
+                seconds[thread] += ns / 1e9 if where == f"rank {rank}" else 0
+            for found in (seconds.values(), marked[rank]):  # the main thread's; its workers have waits, too
+                self.assertLess(min(abs(each - expected[rank]) for each in found), 1e-4)
 
 
 class MessagesAndCollectives(harness.UnderBothMpis, Exports):

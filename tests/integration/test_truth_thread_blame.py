@@ -27,13 +27,13 @@ def bare(name):
 
 
 class Blame(harness.Workspace):
-    def measure_scenario(self, scenario, program="truth_thread_blame", policy="passive", threads=4):
+    def measure_scenario(self, scenario, program="truth_thread_blame", policy="passive", threads=4, options=()):
         if not (harness.PROGRAMS / program).exists():
             self.skipTest(f"{program} was not built: there is no clang with libomp")
         environment = dict(harness.ENVIRONMENT, OMP_WAIT_POLICY=policy)
         directory = self.here / "run"
         arguments = [self.here, REPETITIONS, scenario, threads]
-        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, harness.PROGRAMS / program, *arguments], env=environment)
+        harness.run([harness.HPCRUN, "-o", directory, *OPTIONS, *options, harness.PROGRAMS / program, *arguments], env=environment)
         self.database = self.merge(directory)
         self.lines = thread_blame.read(self.here / "blame.log")
         self.report = harness.viewer_json(self.database, "report")
@@ -118,6 +118,47 @@ class Blame(harness.Workspace):
         self.assertTrue(any(most in path for path in paths), paths)
         first = {function for function, seconds in largest.items() if 1.05 * seconds >= max(least.values())}
         self.assertTrue(first.intersection(paths[0]), (paths, least, largest))
+
+
+class TimeLines(Blame):
+    """With --trace threads of a process without MPI are compared as ranks are."""
+
+    def seconds_in(self, rows, function, *keys):
+        return sum(row[key] or 0 for row in rows for key in keys if function in [bare(frame["name"]) for frame in row["path"]])
+
+    def check_time_lines(self, scenario, function, thread, **options):
+        """What the function makes others wait, and that all of it is on the critical path."""
+        self.measure_scenario(scenario, options=["--trace"], **options)
+        truth = thread_blame.delay(self.lines, function)
+        causes = harness.viewer_json(self.database, "causes")
+        found = self.seconds_in(causes, function, "short_term_s", "long_term_s")
+        self.assertGreater(truth, 0.1, "too little to measure")
+        self.assertAlmostEqual(found, truth, delta=max(SHARE * truth, tolerance(truth, REPETITIONS)))
+        self.assertIn(function, [bare(frame["name"]) for frame in causes[0]["path"]])
+        self.assertEqual(causes[0]["thread"], thread if thread is not None else causes[0]["thread"])
+        works = sum(1e-9 * (line.end - line.begin) for line in self.lines if line.function == function)
+        path = harness.viewer_json(self.database, "critical-path")
+        on_path = self.seconds_in(path["paths"], function, "seconds")
+        self.assertAlmostEqual(on_path, works, delta=max(SHARE * path["length_s"], tolerance(works, REPETITIONS)))
+        efficiency = harness.viewer_json(self.database, "efficiency")
+        self.assertLess(efficiency["parallel"], 1)
+        self.assertGreaterEqual(efficiency["transfer"], efficiency["communication"])
+
+    def test_serial_section(self):
+        self.check_time_lines("serial", "assemble", 0)
+
+    def test_slow_thread_at_a_barrier(self):
+        self.check_time_lines("barrier", "late_part", None)
+
+    def test_slow_thread_at_a_barrier_of_libomp(self):
+        self.check_time_lines("barrier", "late_part", None, program="truth_thread_blame_clang")
+
+    def test_several_processes_are_not_compared(self):
+        directory = self.here / "run"
+        run = f"{harness.PROGRAMS / 'truth_thread_blame'} {self.here} 3 serial 2"
+        harness.run([harness.HPCRUN, "-o", directory, "--trace", *OPTIONS, "sh", "-c", f"{run}; {run}; true"])
+        done = harness.run([harness.VIEWER, self.merge(directory), "causes"], expect=None)
+        self.assertIn("threads of several processes are not compared", done.stderr)
 
 
 class Gomp(Blame):

@@ -48,6 +48,17 @@ def idleness(lines):
     return caused
 
 
+def delay(lines, function):
+    """What the function, the last to end each time, makes the others of its team wait since they ended their own work."""
+    seconds = 0
+    for team in (line for line in lines if line.what == "team"):
+        works = [line for line in lines if line.what == "work" and line.name == team.name]
+        for late in (line for line in works if line.function == function):
+            ends = sorted(line.end for line in works if line.end < late.end)
+            seconds += sum(1e-9 * (late.end - max(end, late.begin)) for end in ends[-(team.count - 1) :])
+    return seconds
+
+
 def lock_waits(lines):
     """Bounds for each function: at least, at most."""
     least, most = collections.Counter(), collections.Counter()

@@ -117,6 +117,7 @@ std::string introduce_causes(const database::Contents& experiment, std::uint64_t
       "What made ranks wait, of " + keep(duration(seconds_of(whole_ns), unicode)) + " in all (" +
       keep(percent(std::max(unexplained, 0.0))) +
       " unexplained). Indirectly: through ranks that it kept waiting, which then kept others waiting.";
+  text = of_lines(experiment, std::move(text));
   const std::string report =
       waiting_of_report_phrase(options.waiting, {.ranks_s = seconds_of(whole_ns)}, unicode);
   if (!report.empty()) text += ' ' + report;

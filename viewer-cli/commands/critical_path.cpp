@@ -65,9 +65,12 @@ Json critical_path_json(const database::Contents& experiment) {
   Json paths = Json::array();
   for (const CriticalScope& one : experiment.trace().critical) {
     Json ranks = Json::array();
-    for (const CriticalScope::Share& share : one.shares)
-      ranks.push_back(
-          {{"rank", experiment.locations[share.location].rank}, {"seconds", seconds_of(share.ns)}});
+    for (const CriticalScope::Share& share : one.shares) {
+      const database::LocationEntry location = experiment.locations[share.location];
+      ranks.push_back({{"rank", location.rank < 0 ? Json() : Json(location.rank)},
+                       {"thread", location.thread},
+                       {"seconds", seconds_of(share.ns)}});
+    }
     paths.push_back({{"path", path_json(experiment, one.scope.context)},
                      {"seconds", seconds_of(one.ns)},
                      {"imbalance_s", seconds_of(one.imbalance_ns)},
@@ -88,7 +91,7 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
     if (is_in_call(experiment, one.scope)) of_calls += one.imbalance_ns;
   }
   const std::uint64_t most_saved = std::min(imbalance, beyond_mean_work(experiment) + of_calls);
-  const bool threads = other_threads_call_mpi(experiment);
+  const bool threads = !lines_are_threads(experiment) && other_threads_call_mpi(experiment);
   const bool awaited = thread_waits_ns(experiment.trace().time_map) != 0;
   const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), unicode)); };
   const auto share = [&](std::uint64_t ns) {
@@ -97,6 +100,8 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
   std::string gain;
   if (const std::string partly = partly_measured(experiment); !partly.empty()) {
     gain = "But " + partly + ": the critical path of the whole run may go through the others.";
+  } else if (lines_are_threads(experiment)) {
+    gain = time(imbalance) + " (" + share(imbalance) + ") are above the mean of all threads.";
   } else if (threads || (awaited && experiment.run.ranks > 1)) {
     gain = "What balancing its code would save is not known: threads of one process work at the same time.";
   } else if (experiment.run.ranks > 1) {
@@ -116,6 +121,10 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
             "thread's end, the path goes on with the thread that it waited for; elsewhere with the one that "
             "left MPI last, which need not be that."
           : "";
+  if (lines_are_threads(experiment))
+    return "The critical path is " + time(length) + " long, from the begin of the process to its end; " +
+           share(experiment.trace().critical_calls_ns) +
+           " of it in waits of which nobody knows who ended them. " + gain + (cut.empty() ? cut : ' ' + cut);
   return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last " +
          (experiment.quality.cut_short > 0 ? "recorded call; " : "call of MPI_Finalize; ") +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +

@@ -167,6 +167,7 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
   const database::Contents& experiment = figures.experiment();
   for (const EfficiencyFigure& figure : known_figures(result)) write_figure(out, screen, figure, result);
   const auto time = [&](double seconds) { return keep(duration(seconds, screen.unicode)); };
+  const bool threads = lines_are_threads(experiment);
   const std::string longest = sampling_was_stopped(experiment) ? " (the longest rank, while it was sampled), "
                               : experiment.trace().stopped > 0 || experiment.quality.cut_short > 0
                                   ? " (the longest rank; time lines end before the run), "
@@ -177,10 +178,14 @@ void write_ranks(std::ostream& out, const Screen& screen, const views::Figures& 
       << screen.dim(
              wrap((result.exact ? "From time lines: run time " : "From a profile: run time ") +
                       time(result.run_s) +
-                      (result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), " : longest) +
-                      "useful time outside MPI " + time(result.useful_mean_s) + " on average, " +
-                      time(result.useful_max_s) + " at most" + thread_waits_phrase(result) + ", over " +
-                      keep(counted(result.ranks, "rank")) + '.' + partial_figures_phrase(experiment) +
+                      (threads        ? " (the process's), "
+                       : result.exact ? " (first end of MPI_Init to last end of MPI_Finalize), "
+                                      : longest) +
+                      (threads ? "useful time without waits for threads " : "useful time outside MPI ") +
+                      time(result.useful_mean_s) + " on average, " + time(result.useful_max_s) + " at most" +
+                      thread_waits_phrase(result) + ", over " +
+                      keep(counted(result.ranks, threads ? "thread" : "rank")) + '.' +
+                      partial_figures_phrase(experiment) +
                       efficiency_caveats(experiment, result, divide_idleness(figures), screen.unicode),
                   screen.width))
       << '\n';
@@ -318,7 +323,8 @@ std::vector<FigureOf<ThreadEfficiency>> known_figures(const ThreadEfficiency& th
   std::vector<FigureOf<ThreadEfficiency>> figures;
   if (threads.threads == 0) return figures;
   for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    if (ranks.ranks > 0 || figure.value != &ThreadEfficiency::hybrid) figures.push_back(figure);
+    if ((ranks.ranks > 0 && !ranks.of_threads) || figure.value != &ThreadEfficiency::hybrid)
+      figures.push_back(figure);
   return figures;
 }
 
@@ -478,7 +484,9 @@ Efficiency efficiency_of_ranks(const views::Figures& figures) {
 
 Efficiencies efficiencies_of(const views::Figures& figures) {
   Efficiency ranks = efficiency_of_ranks(figures);
-  const double processes = ranks.ranks == 0 ? 1 : ranks.load_balance * ranks.communication;
+  ranks.of_threads = lines_are_threads(figures.experiment());
+  const double processes =
+      ranks.ranks == 0 || ranks.of_threads ? 1 : ranks.load_balance * ranks.communication;
   ranks.files_s = time_in_file_calls_s(figures);
   const ThreadEfficiency threads = thread_efficiency_of(figures, processes);
   if (ranks.awaits_threads && threads.threads > 0) {

@@ -27,6 +27,7 @@ struct Efficiency {
   double starts_apart_s = 0;  ///< from samples: how much longer some ranks were in MPI_Init than others
   double files_s = 0;         ///< the mean of what main threads spend in `MPI_File_*`, from samples
   std::uint64_t ranks = 0;
+  bool of_threads = false;  ///< there are none: time lines of threads, which it says the same of
 };
 
 using EfficiencyFigure = FigureOf<Efficiency>;

@@ -40,7 +40,8 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
     return list;
   }
   list.whole_ns = waiting_ns(experiment, {});
-  list.introduction = "Procedures with a notable share of the time that made other ranks wait.";
+  list.introduction =
+      of_lines(experiment, "Procedures with a notable share of the time that made other ranks wait.");
   const WaitsFor waits_for(experiment);
   ShownPaths paths(experiment);
   RowGroups<HotspotKey> groups;

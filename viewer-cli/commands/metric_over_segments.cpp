@@ -1,5 +1,6 @@
 #include "commands/list.hpp"
 #include "commands/variation.hpp"
+#include "findings/coverage.hpp"
 #include "findings/diagnosis.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
@@ -46,9 +47,10 @@ std::string of_long(const SegmentMetric& metric, bool unicode) {
 }  // namespace
 
 std::string name_segments(const database::Contents& experiment, const Variation& variation) {
+  const std::string inferred = lines_are_threads(experiment) ? ", recognised by their sequence of waits"
+                                                             : ", recognised by their sequence of MPI calls";
   if (is_loop(experiment, variation))
-    return "Iterations of " + scope_phrase(experiment, variation.context, true, kWholeName, true) +
-           ", recognised by their sequence of MPI calls";
+    return "Iterations of " + scope_phrase(experiment, variation.context, true, kWholeName, true) + inferred;
   if (variation.marked) return "Iterations that the program marked";
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[variation.context]);
   std::string name = label(frame);
@@ -59,9 +61,7 @@ std::string name_segments(const database::Contents& experiment, const Variation&
     const views::Frame around = views::frame_of(experiment, experiment.contexts[user]);
     if (!views::is_named_for_module(around)) name += " in " + label(around);
   }
-  return "Invocations of " + name +
-         (variation.stamped ? ", each with time stamps of its own"
-                            : ", recognised by their sequence of MPI calls");
+  return "Invocations of " + name + (variation.stamped ? ", each with time stamps of its own" : inferred);
 }
 
 std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,

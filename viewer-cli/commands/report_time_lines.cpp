@@ -127,8 +127,9 @@ class TimeLines {
            (one ? "its" : "their") + " median of " +
            (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
                                                : out_.time(seconds_of(variation.median_ns))) +
-           " outside MPI" + slow_ranks_phrase(variation) + ", " + (one ? "on " : "the longest on ") +
-           out_.link(keep("rank " + std::to_string(first.rank)) + ", " +
+           (lines_are_threads(experiment_) ? " without waits" : " outside MPI") +
+           of_lines(experiment_, slow_ranks_phrase(variation)) + ", " + (one ? "on " : "the longest on ") +
+           out_.link(keep(of_lines(experiment_, "rank ") + std::to_string(first.rank)) + ", " +
                          keep(name_segment(experiment_, variation, first.rank, first.segment)),
                      {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +
            ": " + out_.time(seconds_of(first.sos_ns)) + ".";

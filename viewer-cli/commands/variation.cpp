@@ -58,9 +58,9 @@ Json thread_waits_json(const database::TimeMap& map, const Variation& variation)
 }
 
 /// ` Main threads wait for other threads of their processes 3.2 s in all, which is left out as MPI is.`
-std::string thread_waits_phrase(const database::TimeMap& map, bool unicode) {
-  const std::uint64_t ns = thread_waits_ns(map);
-  if (ns == 0) return {};
+std::string thread_waits_phrase(const database::Contents& experiment, bool unicode) {
+  const std::uint64_t ns = thread_waits_ns(experiment.trace().time_map);
+  if (ns == 0 || lines_are_threads(experiment)) return {};
   return " Main threads wait for other threads of their processes " +
          keep(duration(seconds_of(ns), unicode)) + " in all, which is left out as MPI is.";
 }
@@ -71,7 +71,7 @@ std::string long_segments_phrase(const database::Contents& experiment, const Var
                                  const LongSegments& segments) {
   std::string name = name_segment(experiment, variation, segments.longest->rank, segments.longest->segment);
   if (segments.ranks.size() > 1)
-    return name + ", the longest on rank " + std::to_string(segments.longest->rank);
+    return name + of_lines(experiment, ", the longest on rank ") + std::to_string(segments.longest->rank);
   if (segments.count == 1) return name;
   return grouped(static_cast<double>(segments.count)) + " of " +
          counted(segments.of, segment_name(experiment, variation)) + ", the longest " + name;
@@ -92,7 +92,8 @@ List outliers_list(const database::Contents& experiment, const Variation& variat
   add_rows(list, long_segments(variation), options, ns_of, [&](const LongSegments& each) {
     const Variation::Outlier& one = *each.longest;
     ListRow row{.ns = one.sos_ns,
-                .name = ranks_phrase(each.ranks) + ", " + long_segments_phrase(experiment, variation, each),
+                .name = of_lines(experiment, ranks_phrase(each.ranks)) + ", " +
+                        long_segments_phrase(experiment, variation, each),
                 .segment = ListSegment{one.rank, one.segment, level}};
     if (one.context != database::kNone)
       row.paths.push_back({"mostly in ", scope_around(experiment, one.context)});
@@ -146,7 +147,7 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
                {"lined_up", line_up(variation)},
                {"outliers", to_json(experiment, outliers_table(variation))}};
   json["begin_s"] = begins_json(experiment, variation);
-  if (thread_waits_ns(experiment.trace().time_map) != 0)
+  if (thread_waits_ns(experiment.trace().time_map) != 0 && !lines_are_threads(experiment))
     json["thread_waits_s"] = thread_waits_json(experiment.trace().time_map, variation);
   if (!experiment.trace().metrics.empty()) json["metrics"] = metrics_json(experiment, variation);
   if (!metric.empty()) add_metric(json, experiment, variation, segment_metric(experiment, variation, metric));
@@ -170,15 +171,17 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
     return;
   }
   const std::string cut = cut_time_lines_phrase(experiment);
+  const bool threads = lines_are_threads(experiment);
   out << wrap(name_segments(experiment, variation) + "; the median takes " +
-                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) + " outside MPI." +
-                  thread_waits_phrase(experiment.trace().time_map, screen.unicode) +
-                  (cut.empty() ? cut : ' ' + cut),
+                  keep(duration(seconds_of(variation.median_ns), screen.unicode)) +
+                  (threads ? " without waits." : " outside MPI.") +
+                  thread_waits_phrase(experiment, screen.unicode) + (cut.empty() ? cut : ' ' + cut),
               screen.width)
       << "\n\n";
   draw_segments(out, screen, experiment, variation,
                 {sos_times(variation), variation.median_ns, [&](std::uint64_t ns) {
-                   return duration(seconds_of(ns), screen.unicode) + " without MPI";
+                   return duration(seconds_of(ns), screen.unicode) +
+                          (threads ? " without waits" : " without MPI");
                  }});
   constexpr std::size_t kOutliersShown = 10;
   out << '\n';

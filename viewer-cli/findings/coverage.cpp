@@ -10,6 +10,7 @@
 #include "views/column.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -62,14 +63,16 @@ std::uint32_t mostly_waited_for(const database::Contents& experiment, const Blam
                                 double explained) {
   constexpr double kNearlyAll = 0.8;
   const database::ContextId within = blamed.context;
-  std::map<std::int32_t, std::pair<double, std::uint32_t>> by_rank;
+  std::map<std::int64_t, std::pair<double, std::uint32_t>> by_rank;
   double all_ns = 0;
   for (const database::Wait& wait : experiment.waits()) {
     const bool here = within <= wait.context && wait.context < experiment.contexts[within].end;
     if (!here || !wait.exact || !metrics::is_whole_wait(wait.pattern) ||
         wait.cause_location == database::kNone)
       continue;
-    auto& [ns, location] = by_rank[experiment.locations[wait.cause_location].rank];
+    const std::int64_t thread = wait.cause_location;
+    auto& [ns, location] =
+        by_rank[lines_are_threads(experiment) ? thread : experiment.locations[wait.cause_location].rank];
     ns += static_cast<double>(wait.ns);
     location = wait.cause_location;
     all_ns += static_cast<double>(wait.ns);
@@ -166,7 +169,7 @@ std::string unexplained_phrase(const views::Figures& figures, const Blamed& blam
       left.empty() ? none_slower_phrase(experiment, role) : left + " remain unexplained";
   if (!partly.empty()) return found + ", but " + partly + ": the cause may lie on the others.";
   if (const std::uint32_t whom = mostly_waited_for(experiment, blamed, explained); whom != database::kNone) {
-    const std::string rank = keep("rank " + std::to_string(experiment.locations[whom].rank));
+    const std::string rank = keep(threads_phrase(experiment, std::array{whom}));
     if (!left.empty()) return left + " remain unexplained, most of it waited for " + rank + ": see `causes`.";
     return "Most of it is waited for " + rank + ": see `causes`.";
   }
@@ -239,17 +242,47 @@ bool traces_were_recorded(const database::Contents& experiment) {
   });
 }
 
+bool lines_are_threads(const database::Contents& experiment) {
+  return experiment.run.ranks == 0 && experiment.trace().traced > 0;
+}
+
+std::string of_lines(const database::Contents& experiment, std::string text) {
+  if (!lines_are_threads(experiment)) return text;
+  constexpr std::string_view kRank = "rank", kThread = "thread";
+  for (std::size_t at = text.find(kRank); at != std::string::npos; at = text.find(kRank, at)) {
+    text.replace(at, kRank.size(), kThread);
+    at += kThread.size();
+  }
+  return text;
+}
+
+namespace {
+
+std::string no_threads_phrase(const database::Contents& experiment) {
+  const auto same = [&](std::uint32_t location) {
+    const database::LocationEntry one = experiment.locations[location], first = experiment.locations[0];
+    return one.pid == first.pid && one.host == first.host;
+  };
+  for (std::uint32_t location = 0; location < experiment.locations.size(); ++location) {
+    if (!same(location))
+      return "the run has no MPI ranks, which this compares, and threads of several processes are not "
+             "compared (see `blame` and `waits`)";
+  }
+  return "the run has no MPI ranks, which this compares; of one process it compares threads, with "
+         "hpcrun-lite --trace (see `blame` and `waits`)";
+}
+
+}  // namespace
+
 std::string no_time_lines_phrase(const database::Contents& experiment) {
-  if (experiment.run.ranks == 0)
-    return "the run has no MPI ranks, which this compares (see `blame` and `waits`)";
+  if (experiment.run.ranks == 0) return no_threads_phrase(experiment);
   return traces_were_recorded(experiment)
              ? "the run's traces could not be used (merge it anew: prof-mpi --force DIR says why)"
              : "the run was measured without a trace (measure it with hpcrun-lite --trace)";
 }
 
 std::string no_calls_phrase(const database::Contents& experiment) {
-  if (experiment.run.ranks == 0)
-    return "No MPI calls were counted: " + no_time_lines_phrase(experiment) + '.';
+  if (experiment.run.ranks == 0) return "No MPI calls were counted: the run has no MPI ranks.";
   return "No MPI calls were counted: the program made none that sends, receives, waits or moves data. "
          "MPI_Init, MPI_Finalize and calls such as MPI_Wtime are not counted" +
          std::string(experiment.trace().traced > 0 ? "." : " without a trace.");

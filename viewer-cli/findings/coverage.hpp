@@ -18,6 +18,12 @@ std::string partly_measured(const database::Contents& experiment);
 /// Whether every rank of the run has a time line: else nobody knows what waits are for those without.
 bool all_ranks_traced(const database::Contents& experiment);
 
+/// Whether the time lines are those of threads of the only process, without MPI, each as if it were a rank.
+bool lines_are_threads(const database::Contents& experiment);
+
+/// A text on ranks, which says threads instead where these have the time lines.
+std::string of_lines(const database::Contents& experiment, std::string text);
+
 /// `ranks 0-1 ran solver, ranks 2-3 coupler`; empty where all ran one program.
 std::string programs_text(const database::Contents& experiment);
 

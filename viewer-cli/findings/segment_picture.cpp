@@ -4,6 +4,7 @@
 // since the n-th segments of two ranks then need not belong together.
 #include "findings/segment_picture.hpp"
 
+#include "findings/coverage.hpp"
 #include "findings/diagnosis.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -138,9 +139,11 @@ std::string columns_text(const Screen& screen, const database::Contents& experim
                          const Variation& variation, const Picture& picture) {
   const std::string name = segment_name(experiment, variation);
   if (line_up(variation)) return keep(counted(picture.segments(), name));
-  const std::string differ = "their number differs between ranks (" + numbers_of_segments(variation) + ")";
+  const std::string differ =
+      of_lines(experiment, "their number differs between ranks (") + numbers_of_segments(variation) + ")";
   if (!have_begins(variation))
-    return keep(counted(picture.segments(), name)) + ", numbered on each rank by itself: " + differ;
+    return keep(counted(picture.segments(), name)) +
+           of_lines(experiment, ", numbered on each rank by itself: ") + differ;
   const std::uint64_t origin = std::min(experiment.trace().time_map.begin_ns, picture.first_ns());
   const auto at = [&](std::uint64_t ns) {
     return keep(duration(static_cast<double>(ns - origin) / kNsPerSecond, screen.unicode));
@@ -178,7 +181,7 @@ const char* segment_name(const database::Contents& experiment, const Variation& 
 namespace {
 
 /// `rank 3` and `ranks 4-7` of each line, all as wide as the widest.
-std::vector<std::string> line_labels(const Variation& variation) {
+std::vector<std::string> line_labels(const database::Contents& experiment, const Variation& variation) {
   const std::size_t rows = variation.rows.size();
   const std::size_t lines = std::min(kRowsDrawn, rows);
   std::vector<std::string> labels(lines);
@@ -186,7 +189,8 @@ std::vector<std::string> line_labels(const Variation& variation) {
   for (std::size_t row = 0, line = 0; line < lines; ++line) {
     const std::size_t first = row;
     while (row < rows && line_of(row, rows) == line) ++row;
-    labels[line] = (row - first > 1 ? "ranks " : "rank ") + std::to_string(variation.rows[first].rank);
+    labels[line] = of_lines(experiment, row - first > 1 ? "ranks " : "rank ") +
+                   std::to_string(variation.rows[first].rank);
     if (row - first > 1) labels[line] += "-" + std::to_string(variation.rows[row - 1].rank);
     width = std::max(width, labels[line].size() + 2);
   }
@@ -198,7 +202,7 @@ std::vector<std::string> line_labels(const Variation& variation) {
 
 void draw_segments(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                    const Variation& variation, const SegmentFigures& figures) {
-  const std::vector<std::string> labels = line_labels(variation);
+  const std::vector<std::string> labels = line_labels(experiment, variation);
   const std::size_t taken = labels.empty() ? 0 : labels.front().size();
   const Picture picture(variation, figures, screen.width > taken + 10 ? screen.width - taken : 10,
                         !line_up(variation) && have_begins(variation));

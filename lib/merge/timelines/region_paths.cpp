@@ -129,30 +129,54 @@ ContextId RegionPaths::caller_of_library(ContextId context) const {
   return call;
 }
 
+bool RegionPaths::calls(ContextId context, database::FlatId procedure) const {
+  return std::ranges::any_of(children(context), [&](ContextId child) {
+    const Shape::Scope& scope = shape_.contexts[child];
+    return (scope.kind == ContextKind::procedure && scope.flat == procedure) || calls(child, procedure);
+  });
+}
+
+/// The one that none of the others calls: a region that ends with a call by a jump has left the stack in it.
+/// The root where there are several.
+ContextId RegionPaths::only_one_of(Path functions) const {
+  ContextId found = 0;
+  for (const ContextId one : functions) {
+    const database::FlatId procedure = shape_.contexts[one].flat;
+    const bool called = std::ranges::any_of(functions, [&](ContextId other) {
+      return shape_.contexts[other].flat != procedure && calls(other, procedure);
+    });
+    if (called) continue;
+    if (found != 0 && shape_.contexts[found].flat != procedure) return 0;
+    if (found == 0) found = one;
+  }
+  return found;
+}
+
 /// Of the program's functions that the library runs below `call`: the one with the fewest of the library's
-/// around it, since tasks are run farther in. The root where several have as few.
+/// around it, since tasks are run farther in.
 ContextId RegionPaths::only_one_run_below(ContextId call) const {
   std::vector<ContextId> level;
   for (const ContextId child : children(call)) {
     if (shape_.contexts[child].kind == ContextKind::procedure && in_library(child)) level.push_back(child);
   }
   for (int depth = 0; depth < kDeepestLibrary && !level.empty(); ++depth) {
-    ContextId found = 0;
-    std::vector<ContextId> next;
+    std::vector<ContextId> run, next;
     for (const ContextId at : level) {
       for (const ContextId child : children(at)) {
-        const Shape::Scope& scope = shape_.contexts[child];
-        if (scope.kind != ContextKind::procedure || in_library(child)) {
-          next.push_back(child);
-        } else if (found == 0) {
-          found = child;
-        } else if (shape_.contexts[found].flat != scope.flat) {
-          return 0;
-        }
+        const bool function = shape_.contexts[child].kind == ContextKind::procedure && !in_library(child);
+        (function ? run : next).push_back(child);
       }
     }
-    if (found != 0) return found;
+    if (!run.empty()) return only_one_of(run);
     level = std::move(next);
+  }
+  return 0;
+}
+
+ContextId RegionPaths::library_for(ContextId context) {
+  if (first_.empty()) index();
+  for (const ContextId child : children(caller_of_library(context))) {
+    if (shape_.contexts[child].kind == ContextKind::procedure && in_library(child)) return child;
   }
   return 0;
 }

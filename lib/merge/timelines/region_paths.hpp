@@ -29,7 +29,10 @@ class RegionPaths {
   /// `context` lies in a region that the program marks: the innermost such around it; the root where there is
   /// none.
   [[nodiscard]] database::ContextId marked_around(database::ContextId context) const;
-  /// `context` calls a library that runs a parallel region, or lies in that library: the function that it
+  /// `context` calls a library that runs a parallel region, or lies in that library: the library's outermost
+  /// function there. The root where the main thread was never sampled in it.
+  [[nodiscard]] database::ContextId library_for(database::ContextId context);
+  /// The same: the function that it
   /// runs. The root where the main thread was never sampled in it, or it may be one of several.
   [[nodiscard]] database::ContextId run_for(database::ContextId context);
 
@@ -45,6 +48,8 @@ class RegionPaths {
                                                                int depth) const;
   [[nodiscard]] std::optional<database::ContextId> follow(database::ContextId from, Path path) const;
   [[nodiscard]] database::ContextId caller_of_library(database::ContextId context) const;
+  [[nodiscard]] bool calls(database::ContextId context, database::FlatId procedure) const;
+  [[nodiscard]] database::ContextId only_one_of(Path functions) const;
   [[nodiscard]] database::ContextId only_one_run_below(database::ContextId call) const;
 
   const Shape& shape_;

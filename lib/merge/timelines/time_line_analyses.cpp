@@ -37,15 +37,37 @@ using database::WaitPattern;
 /// The dominant procedure and those below it: this many levels at most.
 constexpr std::size_t kLevels = 3;
 
-/// What time stamps show replaces what was approximated for the same threads; waits of threads and for
-/// flushes are known by approximation only.
+/// What time stamps show replaces what was approximated for the same threads; waits for flushes are known by
+/// approximation only, and those of threads where these have no time lines as ranks have them.
 void replace_approximations(std::vector<Wait>& waits, std::vector<Wait>&& exact,
                             const std::set<std::uint32_t>& traced) {
+  std::set<std::pair<std::uint32_t, WaitPattern>> of_threads;
+  for (const Wait& wait : exact) {
+    if (metrics::is_of_threads(wait.pattern)) of_threads.emplace(wait.location, wait.pattern);
+  }
   std::erase_if(waits, [&](const Wait& wait) {
-    return wait.pattern < WaitPattern::flush_wait && traced.contains(wait.location);
+    return (wait.pattern < WaitPattern::flush_wait && traced.contains(wait.location)) ||
+           of_threads.contains({wait.location, wait.pattern});
   });
   waits.insert(waits.end(), exact.begin(), exact.end());
   std::ranges::stable_sort(waits, std::ranges::greater(), &Wait::ns);
+}
+
+/// What barriers of threads that are shown as ranks stand for. When all leave one after it was released is up
+/// to the system.
+void name_thread_waits(const Shape& shape, waits::Matched& matched) {
+  const auto pattern_at = [&shape](ContextId context) {
+    return waits::pattern_of(shape.contexts[call_scope(shape, context)].wait);
+  };
+  for (waits::TimeLine& line : matched.store.lines()) {
+    for (std::size_t i = 0; i < line.waits.size(); ++i) {
+      waits::Wait& wait = line.waits.change(i);
+      if (metrics::is_whole_wait(wait.pattern)) wait.pattern = pattern_at(wait.context);
+    }
+  }
+  std::erase_if(matched.wait_sums,
+                [](const waits::WaitSum& sum) { return !metrics::is_whole_wait(sum.pattern); });
+  for (waits::WaitSum& sum : matched.wait_sums) sum.pattern = pattern_at(sum.context);
 }
 
 /// A note where waits too short for the time lines took more of the ranks' time than is said of nothing.
@@ -73,12 +95,13 @@ struct Marks {
     }
   }
 
-  /// In the order of the lines.
-  [[nodiscard]] std::vector<std::vector<waits::IterationMark>> of(
-      const std::vector<waits::TimeLine>& lines) const {
+  /// In the order of the lines. `shared`: the first line's, where another has none: of one process's threads.
+  [[nodiscard]] std::vector<std::vector<waits::IterationMark>> of(const std::vector<waits::TimeLine>& lines,
+                                                                  bool shared) const {
     std::vector<std::vector<waits::IterationMark>> ordered;
     for (const waits::TimeLine& line : lines) {
-      const auto found = marks.find(line.location);
+      auto found = marks.find(line.location);
+      if (found == marks.end() && shared) found = marks.find(waits::Location{0});
       ordered.push_back(found == marks.end() ? std::vector<waits::IterationMark>{} : found->second);
     }
     return ordered;
@@ -93,7 +116,7 @@ class Analyses {
       : comm_(comm),
         shape_(shape),
         rank_map_(comm, lines.processes),
-        threads_(threads_of(comm, rank_map_, locations)),
+        threads_(threads_of(comm, rank_map_, locations, lines.of_threads)),
         tables_(comm, shape, threads_),
         values_(partition, threads_),
         traffic_(rank_map_, lines.processes),
@@ -109,7 +132,9 @@ class Analyses {
               marks_ = {};
               traffic_.clear();
             })),
-        matched_(read_.matched) {
+        matched_(read_.matched),
+        of_threads_(lines.of_threads) {
+    if (of_threads_) name_thread_waits(shape, read_.matched);
     found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
     clock_error_ns_ = lines.clock_error_ns;
   }
@@ -120,7 +145,8 @@ class Analyses {
     count();
     find_causes();
     findings.waits = find_waits();
-    findings.communication = find_communication();
+    findings.of_threads = of_threads_;
+    if (!of_threads_) findings.communication = find_communication();
     waits::TimeMap map = waits::time_map(comm_, rank_map_, matched_,
                                          [this](ContextId context) { return call_scope(shape_, context); });
     find_critical_path(map);
@@ -259,13 +285,31 @@ class Analyses {
     return tables_.variation(level, around_marks, values, read_events_.size());
   }
 
+  /// Of threads, what starts them recurs with their waits, and takes most time: where regions have stamps,
+  /// only these are looked at.
+  void keep_stamped(waits::CallPaths& paths) {
+    std::vector<std::uint32_t> own;
+    for (const waits::TimeLine& line : matched_.store.lines()) {
+      line.stamped.for_each(
+          [&](const waits::StampedInvocation& one) { own.push_back(paths.procedure[one.context]); });
+    }
+    std::ranges::sort(own);
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+    const std::vector<std::uint32_t> all = exchange::items_of_all<std::uint32_t>(comm_, own);
+    if (all.empty()) return;
+    for (std::uint32_t& procedure : paths.procedure) {
+      if (std::ranges::find(all, procedure) == all.end()) procedure = waits::CallPaths::kNone;
+    }
+  }
+
   /// Marked iterations are the coarsest level; procedures follow. The bins of `map` get the segments of the
   /// coarsest one that lie in them.
   void find_variations(waits::TimeMap& map) {
     find_read_events();
-    const waits::CallPaths paths = call_paths(shape_);
+    waits::CallPaths paths = call_paths(shape_);
+    if (of_threads_) keep_stamped(paths);
     const waits::ProcedureSums sums(comm_, rank_map_, matched_, paths);
-    const auto marks = marks_.of(matched_.store.lines());
+    const auto marks = marks_.of(matched_.store.lines(), of_threads_);
     waits::Variation level = waits::variation(comm_, rank_map_, matched_, sums, {.marks = marks});
     waits::find_segments(map, level);
     if (level.marked) found_.variations.push_back(table_of(level, marks_.around));
@@ -308,6 +352,7 @@ class Analyses {
   waits::Traffic traffic_;
   waits::CausallyMatched read_;
   const waits::Matched& matched_;
+  bool of_threads_;
   database::TraceAnalyses found_;
   std::uint64_t clock_error_ns_ = 0;
   std::set<std::uint32_t> varied_;

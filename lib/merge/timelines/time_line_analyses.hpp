@@ -22,6 +22,7 @@ struct TimeLineFindings {
   std::vector<database::Wait> waits;
   database::Communication communication;
   std::set<std::uint32_t> threads;  ///< that have a time line
+  bool of_threads = false;          ///< TimeLines::of_threads
   std::uint64_t clock_violations = 0, clock_violations_left = 0, clock_error_ns = 0;
   std::uint64_t short_thread_waits_ns = 0;  ///< of all ranks; variation and efficiencies take them for work
   std::set<std::uint32_t> varied;           ///< of Shape::segments, by name: those whose variation is known

@@ -13,6 +13,7 @@
 #include "merge/timelines/host_clocks.hpp"
 #include "merge/timelines/thread_waits.hpp"
 #include "waits/clocks/causal_order.hpp"
+#include "waits/timeline/thread_lines.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -23,6 +24,7 @@ namespace culprit::merge {
 namespace {
 
 namespace trace = measurement::trace;
+using database::ContextId;
 
 constexpr std::uint8_t kUnknownEvent = 255;
 
@@ -67,24 +69,22 @@ class TracedProcess final : public waits::ProcessTrace {
 
   bool next(std::size_t thread, trace::Record& record) override {
     if (take_part(thread, record)) return true;
-    if (records_[thread] == nullptr) return false;
-    try {
-      if (!records_[thread]->next(record)) return false;
-    } catch (const measurement::MeasurementError& error) {
-      broken_off_.try_emplace(trace_.path(), error.what());
-      records_[thread].reset();  // what was read before it is good
-      return false;
-    }
+    do {
+      if (!read_next(thread, record)) return false;
+    } while (comes_too_early(thread, record));
     record.node = nodes_[thread].context_of(record.node);
     record.charged = trace::Record::kItself;
     if (record.kind == trace::RecordKind::marked_region) {
       record.node = regions_->marked_around(record.node);
     } else if (record.kind == trace::RecordKind::parallel_region) {
+      record.charged = regions_->library_for(record.node);
       record.node = regions_->run_for(record.node);
     }
     if (record.kind == trace::RecordKind::call) left_ns_[thread] = record.exit_ns;
+    if (record.kind == trace::RecordKind::sample)
+      record.wait = static_cast<std::uint8_t>(thread_waits_->waits_for_threads(record));
     // Of threads that do not call MPI no gaps between calls are compared.
-    if (record.kind == trace::RecordKind::sample && left_ns_[thread] != 0) {
+    if (record.kind == trace::RecordKind::sample && rank_ >= 0 && left_ns_[thread] != 0) {
       divide(thread, record);
       return take_part(thread, record);
     }
@@ -107,6 +107,22 @@ class TracedProcess final : public waits::ProcessTrace {
   void move(std::int64_t ns) { clock_ = waits::ClockCorrection::later_by(ns); }
 
  private:
+  bool read_next(std::size_t thread, trace::Record& record) {
+    if (records_[thread] == nullptr) return false;
+    try {
+      return records_[thread]->next(record);
+    } catch (const measurement::MeasurementError& error) {
+      broken_off_.try_emplace(trace_.path(), error.what());
+      records_[thread].reset();  // what was read before it is good
+      return false;
+    }
+  }
+
+  /// Regions and waits of a rank's main thread before its first call: its time line begins with that.
+  [[nodiscard]] bool comes_too_early(std::size_t thread, const trace::Record& record) const {
+    return thread == 0 && rank_ >= 0 && left_ns_[0] == 0 && record.kind >= trace::RecordKind::thread_wait;
+  }
+
   /// A sample, and what is left of the time that it stands for.
   struct Divided {
     trace::Record sample;
@@ -116,7 +132,6 @@ class TracedProcess final : public waits::ProcessTrace {
   void divide(std::size_t thread, const trace::Record& sample) {
     const auto parts = thread_waits_->charged(thread, sample, left_ns_[thread]);
     divided_[thread].sample = sample;
-    divided_[thread].sample.wait = static_cast<std::uint8_t>(thread_waits_->waits_for_threads(sample));
     divided_[thread].parts.assign(parts.rbegin(), parts.rend());
   }
 
@@ -265,6 +280,23 @@ TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partiti
     });
   }
   lines.clock_error_ns = bring_to_one_clock(comm, clocks);
+  return lines;
+}
+
+TimeLines open_thread_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape) {
+  TimeLines lines;
+  lines.of_threads = true;
+  std::vector<ProcessClock> clocks;
+  Opening opening(shared, shape);
+  partition.for_each_traced(
+      [&](const TracedFile& file) { opening.open(file.path, file.threads, false, lines, clocks); });
+  if (lines.processes.empty()) return lines;
+  lines.processes = waits::thread_lines(
+      std::move(lines.processes.front()),
+      [regions = std::make_shared<RegionPaths>(shape)](ContextId region, ContextId worker) {
+        const auto beside = regions->beside(region, worker);
+        return beside ? beside->context : worker;
+      });
   return lines;
 }
 

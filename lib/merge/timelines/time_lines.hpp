@@ -17,7 +17,9 @@ namespace culprit::merge {
 
 /// The traces of a rank's processes, as lib/waits reads them.
 struct TimeLines {
-  std::vector<std::unique_ptr<waits::ProcessTrace>> processes;  ///< ranks that have a trace
+  /// Ranks that have a trace; or threads of the only process, each as a rank whose number is the thread's.
+  std::vector<std::unique_ptr<waits::ProcessTrace>> processes;
+  bool of_threads = false;            ///< the latter
   std::vector<std::string> problems;  ///< one line per trace that is not used: file: why (what to do)
   std::uint64_t stopped = 0;          ///< traces that end before their process: a limit, a full disk
   std::uint64_t clock_error_ns = 0;   ///< database::Quality has the same
@@ -32,6 +34,9 @@ struct TimeLines {
 /// breaks off is used as far as it goes, and reported once it was read.
 TimeLines open_time_lines(exchange::Communicator& comm, const Partition& partition,
                           const cct::SharedTree& shared, const Shape& shape);
+
+/// Collective: the same of a run of one process that is no rank: its threads (docs/algorithms.md 12.2).
+TimeLines open_thread_lines(const Partition& partition, const cct::SharedTree& shared, const Shape& shape);
 
 /// Collective: reads the traces of processes that are no rank to their ends, so that `lines` reports damage
 /// to them, too.

@@ -48,9 +48,10 @@ std::vector<SegmentValue> in_line(const waits::SegmentValues& values) {
 }  // namespace
 
 std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::RankMap& rank_map,
-                                      std::span<const database::Location> locations) {
+                                      std::span<const database::Location> locations, bool of_threads) {
   std::map<std::int32_t, std::uint32_t> first;
-  for (std::uint32_t i = 0; i < locations.size(); ++i) first.try_emplace(locations[i].rank, i);
+  for (std::uint32_t i = 0; i < locations.size(); ++i)
+    first.try_emplace(of_threads ? static_cast<std::int32_t>(i) : locations[i].rank, i);
   std::vector<std::uint32_t> threads(rank_map.locations(), 0);
   for (waits::Location location = 0; location < rank_map.locations(); ++location) {
     const std::int32_t rank = rank_map.rank_of(location);

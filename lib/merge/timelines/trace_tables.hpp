@@ -21,8 +21,9 @@
 namespace culprit::merge {
 
 /// Collective: of each time line, its thread in the database, whose threads (`locations`) rank 0 knows.
+/// `of_threads`: ranks are their numbers.
 std::vector<std::uint32_t> threads_of(exchange::Communicator& comm, const waits::RankMap& rank_map,
-                                      std::span<const database::Location> locations);
+                                      std::span<const database::Location> locations, bool of_threads);
 
 /// Brings the analyses' shares to rank 0 as the database has them: call paths become scopes that people know,
 /// what falls together is added, the largest comes first. Each is collective; the others get nothing.

@@ -84,16 +84,6 @@ storage::SpillOptions fit_blocks(storage::SpillOptions options,
   return options;
 }
 
-/// What a thread's wait for others is; the patterns are in the order of the kinds.
-WaitPattern pattern_of(measurement::WaitKind kind) {
-  constexpr auto distance = [](auto a, auto b) { return static_cast<int>(b) - static_cast<int>(a); };
-  using measurement::WaitKind;
-  static_assert(distance(WaitKind::omp_barrier, WaitKind::join) ==
-                distance(WaitPattern::omp_barrier, WaitPattern::join_wait));
-  return static_cast<WaitPattern>(static_cast<int>(WaitPattern::omp_barrier) +
-                                  distance(WaitKind::omp_barrier, kind));
-}
-
 bool waits_for_threads(const Record& sample) {
   const auto kind = static_cast<measurement::WaitKind>(sample.wait);
   return kind != measurement::WaitKind::none && kind != measurement::WaitKind::mpi;
@@ -328,12 +318,11 @@ class Pass {
         {.ns = record.exit_ns, .value = record.value, .event = record.event, .context = record.node});
   }
 
-  /// Likewise. Between the call before and this one, whatever the record says.
+  /// Between the call before and this one, whatever the record says.
   void take_thread_wait(const Cursor& cursor) {
-    if (cursor.thread != 0) return;
     const Record& record = cursor.record;
     if (record.kind == RecordKind::short_waits) {
-      result_.store.short_thread_waits_ns += record.value;
+      if (cursor.thread == 0) result_.store.short_thread_waits_ns += record.value;
       return;
     }
     storage::Sequence<ThreadWait>& waits = cursor.line->thread_waits;
@@ -349,7 +338,7 @@ class Pass {
                      .pattern = pattern_of(static_cast<measurement::WaitKind>(record.wait))});
   }
 
-  /// Likewise.
+  /// Of a process's first time line only, as readings.
   static void take_stamped(const Cursor& cursor) {
     const Record& record = cursor.record;
     if (cursor.thread != 0 || record.enter_ns >= record.exit_ns) return;
@@ -496,6 +485,16 @@ class Pass {
 };
 
 }  // namespace
+
+WaitPattern pattern_of(measurement::WaitKind kind) {
+  constexpr auto distance = [](auto a, auto b) { return static_cast<int>(b) - static_cast<int>(a); };
+  using measurement::WaitKind;
+  static_assert(distance(WaitKind::omp_barrier, WaitKind::join) ==
+                distance(WaitPattern::omp_barrier, WaitPattern::join_wait));
+  if (kind < WaitKind::omp_barrier) return WaitPattern::condition_wait;
+  return static_cast<WaitPattern>(static_cast<int>(WaitPattern::omp_barrier) +
+                                  distance(WaitKind::omp_barrier, kind));
+}
 
 std::size_t usual_memory(int ranks) {
   constexpr std::size_t kMost = std::size_t{1} << 30;

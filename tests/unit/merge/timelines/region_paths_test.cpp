@@ -95,6 +95,11 @@ TEST_CASE("a parallel region is the function that a library runs for its caller"
   CHECK(paths.run_for(waiting) == region);  // libomp: within the library
   const ContextId elsewhere = threads.add(main, ContextKind::call, database::kNone);
   CHECK(RegionPaths(threads.shape).run_for(elsewhere) == 0);
+  SECTION("or that calls the others, which it left the stack to by jumps") {
+    threads.call(region, kWork);
+    threads.call(parallel, kWork);
+    CHECK(RegionPaths(threads.shape).run_for(call) == region);
+  }
   SECTION("unless the library runs several for it") {
     threads.call(parallel, kWork);
     CHECK(RegionPaths(threads.shape).run_for(call) == 0);

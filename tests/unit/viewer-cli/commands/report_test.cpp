@@ -383,9 +383,9 @@ TEST_CASE("Where no other rank or thread can have delayed it, nothing is said of
   CHECK(flowing(run(one_thread.sample, {})).find("There is one such thread, so") != std::string::npos);
   CHECK(flowing(run(threads.sample, {})).find("the slow thread may change over time") != std::string::npos);
   CHECK(run(one_rank.sample, {"suspects"}).find("No uneven code: the run has one thread") == 0);
-  CHECK_THROWS_WITH(
-      run(threads.sample, {"causes"}),
-      "causes: run1.db: the run has no MPI ranks, which this compares (see `blame` and `waits`)");
+  CHECK_THROWS_WITH(run(threads.sample, {"causes"}),
+                    Catch::StartsWith("causes: run1.db: the run has no MPI ranks, which this compares") &&
+                        Catch::EndsWith("(see `blame` and `waits`)"));
   CHECK_THROWS_WITH(run(threads.sample, {"communication"}), Catch::Contains("made no MPI calls"));
   CHECK(run(threads.sample, {"waits"}) == "No waits of threads for each other.\n");
 }
