@@ -2,9 +2,10 @@
 // time line into segments: iterations that the program marked, else invocations of the dominant procedure, by
 // the stamps of regions, else inferred from the recurrence of its first MPI call path. The SOS-time of a
 // segment is its duration without its MPI calls, and without what the thread waited for others of its
-// process. Outliers lie more than five scaled median absolute deviations above the median of all ranks'
-// segments, without the last of each rank where nobody knows its end. Cost: linear in recurring calls and
-// segments, plus two order statistics over all ranks (order_statistic.cpp).
+// process; of a region of OpenMP the longest of its threads counts. Outliers lie more than five scaled median
+// absolute deviations above the median of all ranks' segments, without the last of each rank where nobody
+// knows its end. Cost: linear in recurring calls and segments, plus two order statistics over all ranks
+// (order_statistic.cpp).
 #include "waits/variation/variation.hpp"
 
 #include "exchange/order_statistic.hpp"
@@ -75,6 +76,7 @@ std::uint32_t SegmentSamples::most_until(std::uint32_t gap) {
   sampled_.clear();
   for (; next_ <= gap; advance()) {
     const Sample one = samples_[at_];
+    if (one.waiting != 0) continue;  // left out, as in SOS-times
     const auto found = std::find_if(sampled_.begin(), sampled_.end(),
                                     [&one](const auto& path) { return path.first == one.context; });
     if (found == sampled_.end()) {
@@ -128,7 +130,7 @@ class SampledBelow {
     std::map<std::uint32_t, std::uint64_t> sampled;
     for (std::uint32_t gap = bounds.first; gap <= bounds.last; ++gap) {
       for_samples(line_, gap, [&](const Sample& one) {
-        if (paths_.lies_in(one.context, procedure_)) sampled[one.context] += one.ns;
+        if (one.waiting == 0 && paths_.lies_in(one.context, procedure_)) sampled[one.context] += one.ns;
       });
     }
     const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
@@ -187,6 +189,41 @@ class SegmentMaker {
   RecurringCall start_;
 };
 
+/// Of a region, the longest own time of a thread of OpenMP's team besides the main one, and where that spent
+/// most time; `segment`, which has the main thread's, takes it. Threads whose wait behind the region is not
+/// recorded may have idled in it.
+class TeamTimes {
+ public:
+  TeamTimes(const std::vector<const TimeLine*>& team, const CallPaths& paths, std::uint32_t procedure) {
+    for (const TimeLine* const line : team) threads_.push_back({line, SampledBelow(*line, paths, procedure)});
+  }
+
+  void add_to(Segment& segment) {
+    for (Thread& thread : threads_) {
+      const storage::Sequence<ThreadWait>& waits = thread.line->thread_waits;
+      const auto behind =
+          std::lower_bound(waits.begin(), waits.end(), segment.end_ns,
+                           [](const ThreadWait& one, std::uint64_t ns) { return one.end_ns < ns; });
+      if (behind == waits.end()) continue;
+      const ThreadWait wait = *behind;
+      const bool of_team = wait.pattern == WaitPattern::omp_barrier || wait.pattern == WaitPattern::omp_idle;
+      if (!of_team || wait.begin_ns <= segment.begin_ns) continue;
+      const Bounds bounds = bounds_between(*thread.line, segment.begin_ns, segment.end_ns);
+      const std::uint64_t own_ns = without_waits(*thread.line, bounds);
+      if (own_ns <= segment.sos_ns) continue;
+      segment.sos_ns = own_ns;
+      segment.context = thread.samples.most_sampled(bounds);
+    }
+  }
+
+ private:
+  struct Thread {
+    const TimeLine* line;
+    SampledBelow samples;
+  };
+  std::vector<Thread> threads_;
+};
+
 class VariationPass {
  public:
   VariationPass(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched,
@@ -195,9 +232,14 @@ class VariationPass {
     const std::vector<TimeLine>& lines = matched.store.lines();
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::int32_t rank = rank_map.rank_of(lines[i].location);
-      if (rank_map.location_of(rank, 0) != lines[i].location) continue;
-      rows_.push_back(
-          {rank, &lines[i], i < options.marks.size() ? options.marks[i] : std::vector<IterationMark>{}});
+      if (rank_map.location_of(rank, 0) == lines[i].location) {
+        rows_.push_back({rank,
+                         &lines[i],
+                         i < options.marks.size() ? options.marks[i] : std::vector<IterationMark>{},
+                         {}});
+      } else if (!rows_.empty() && rows_.back().rank == rank && !lines[i].thread_waits.empty()) {
+        rows_.back().team.push_back(&lines[i]);  // behind the first line of its process
+      }
     }
   }
 
@@ -236,6 +278,7 @@ class VariationPass {
     std::int32_t rank = -1;
     const TimeLine* line = nullptr;
     std::vector<IterationMark> marks;
+    std::vector<const TimeLine*> team;  // of other threads: those that waited for threads
   };
 
   void choose();
@@ -243,7 +286,7 @@ class VariationPass {
   static void find_between_marks(const Row& row, std::vector<Segment>& segments);
   [[nodiscard]] bool begins_as_before(std::size_t row) const;
   void find_invocations(std::size_t row);
-  void find_stamped(const TimeLine& line, std::vector<Segment>& segments) const;
+  void find_stamped(const Row& row, std::vector<Segment>& segments) const;
   void end_last(std::size_t row);
   [[nodiscard]] std::size_t whole(const std::vector<Segment>& row) const;
   void find_outliers();
@@ -323,7 +366,7 @@ void VariationPass::find_invocations(std::size_t row) {
   std::vector<Segment>& segments = result_.rows[row];
   segments.reserve(of->count);
   if (of->stamped) {
-    find_stamped(*rows_[row].line, segments);
+    find_stamped(rows_[row], segments);
     return;
   }
   SegmentMaker division(*rows_[row].line, line.in_order, segments);
@@ -338,7 +381,9 @@ void VariationPass::find_invocations(std::size_t row) {
   division.end(*of);
 }
 
-void VariationPass::find_stamped(const TimeLine& line, std::vector<Segment>& segments) const {
+void VariationPass::find_stamped(const Row& row, std::vector<Segment>& segments) const {
+  const TimeLine& line = *row.line;
+  TeamTimes team(row.team, sums_.paths(), result_.procedure);
   SampledBelow samples(line, sums_.paths(), result_.procedure);
   for_stamped(line, sums_.paths(), [&](const StampedInvocation& one) {
     if (sums_.paths().procedure[one.context] != result_.procedure) return;
@@ -347,6 +392,7 @@ void VariationPass::find_stamped(const TimeLine& line, std::vector<Segment>& seg
                         .end_ns = one.end_ns,
                         .sos_ns = without_waits(line, bounds),
                         .context = samples.most_sampled(bounds)});
+    team.add_to(segments.back());
   });
   std::ranges::reverse(segments);
 }

@@ -86,8 +86,9 @@ void ScriptedRun::region(std::int32_t rank, std::uint64_t begin, std::uint64_t e
 }
 
 void ScriptedRun::thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
-                              measurement::WaitKind kind, measurement::WaitHolder holder) {
-  Record& record = processes[static_cast<std::size_t>(rank)].threads[0].emplace_back();
+                              measurement::WaitKind kind, measurement::WaitHolder holder,
+                              std::size_t thread) {
+  Record& record = processes[static_cast<std::size_t>(rank)].threads[thread].emplace_back();
   record.kind = trace::RecordKind::thread_wait;
   record.enter_ns = begin;
   record.exit_ns = end;

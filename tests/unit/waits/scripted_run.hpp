@@ -59,11 +59,12 @@ struct ScriptedRun {
   /// A reading of an event on its first time line.
   void reading(std::int32_t rank, std::uint64_t at, std::uint8_t event, std::uint64_t value);
 
-  /// Its first time line waited for other threads of the process.
+  /// A region on its first time line.
   void region(std::int32_t rank, std::uint64_t begin, std::uint64_t end, std::uint32_t context);
+  /// A thread waited for others of the process.
   void thread_wait(std::int32_t rank, std::uint64_t begin, std::uint64_t end,
                    measurement::WaitKind kind = measurement::WaitKind::omp_barrier,
-                   measurement::WaitHolder holder = {});
+                   measurement::WaitHolder holder = {}, std::size_t thread = 0);
 
   struct Process {
     std::vector<Definition> definitions;

@@ -190,6 +190,40 @@ TEST_CASE("iterations that the program marks are used as they are") {
   CHECK(found.rows[0][1].begin_ns == 260);
 }
 
+TEST_CASE("a region is as long as the longest of OpenMP's threads worked in it") {
+  ScriptedRun run(1, 3);
+  run.call(0, 0, 10, {on(OperationKind::barrier)});
+  run.path(kInit);
+  constexpr std::uint32_t kWaiting = 7;  // in work
+  CallPaths own = paths();
+  own.parent.push_back(kWork);
+  own.procedure.push_back(CallPaths::kNone);
+  // Thread 2 waits for what comes from outside: it is none of the team.
+  run.thread_wait(0, 5, 1995, culprit::measurement::WaitKind::condition, {}, 2);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const std::uint64_t now = 20 + 300 * i, more = i == 4 ? 100 : 0;
+    run.sample(0, now + 50, now + 40, kWork);
+    run.sample(0, now + 60 + more, now + 10, kWaiting, 0, culprit::measurement::WaitKind::omp_barrier);
+    run.thread_wait(0, now + 50, now + 60 + more);  // the main thread, for the worker
+    run.region(0, now, now + 60 + more, kWork);
+    run.sample(0, now + 60 + more, now, kWork, 1);
+    // The worker's next region ends its wait; of the last one nobody knows.
+    if (i < 5)
+      run.thread_wait(0, now + 60 + more, now + 300, culprit::measurement::WaitKind::omp_idle, {}, 1);
+  }
+  run.call(0, 2000, 2010, {on(OperationKind::barrier)});
+  run.path(kReduce);
+  const Variation found = vary(run, own, {}, 1, {.procedure = kWorkProcedure});
+  REQUIRE(found.rows[0].size() == 6);
+  CHECK(found.rows[0][5].context == kWork);  // though most was sampled at the barrier
+  CHECK(found.rows[0][0].sos_ns == 60);
+  CHECK(found.rows[0][4].sos_ns == 160);
+  CHECK(found.rows[0][5].sos_ns == 50);
+  REQUIRE(found.outliers.size() == 1);
+  CHECK(found.outliers[0].segment == 4);
+  CHECK(found.outliers[0].context == kWork);
+}
+
 TEST_CASE("an iteration ends at the latest where the region ends that was open when it began") {
   ScriptedRun run(1);
   run.call(0, 0, 10, {on(OperationKind::barrier)});
