@@ -72,12 +72,12 @@ void Parts::number_procedures() {
   using Key = std::tuple<ContextKind, std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<Key, std::uint32_t> numbers;
   std::vector<std::uint32_t> caller;  // by procedure
-  std::vector<std::uint32_t> around(contexts_.size(), kNone);
+  around_.assign(contexts_.size(), kNone);
   procedure_.assign(contexts_.size(), kNone);
   for (ContextId x = 1; x < contexts_.size(); ++x) {
     const Context& context = contexts_[x];
-    const std::uint32_t above = around[context.parent];
-    around[x] = above;
+    const std::uint32_t above = around_[context.parent];
+    around_[x] = above;
     if (!is_procedure(x)) continue;
     const ContextKind kind =
         context.kind == ContextKind::region ? ContextKind::region : ContextKind::procedure;
@@ -85,7 +85,7 @@ void Parts::number_procedures() {
                         ? Key{kind, context.name, context.file, context.module}
                         : Key{ContextKind::root, context.flat, context.flat == kNone ? x : 0, 0};
     const auto [found, added] = numbers.try_emplace(key, static_cast<std::uint32_t>(numbers.size()));
-    const std::uint32_t number = procedure_[x] = around[x] = found->second;
+    const std::uint32_t number = procedure_[x] = around_[x] = found->second;
     if (added) {
       caller.push_back(above);
       shared_.push_back(false);
@@ -109,6 +109,17 @@ bool Parts::is_left_out(ContextId x) const {
   return std::ranges::binary_search(left_out_, x);
 }
 
+/// Whether it is a procedure that itself calls.
+bool Parts::recurs(ContextId x) const {
+  return is_procedure(x) && procedure_[x] == around_[contexts_[x].parent];
+}
+
+bool Parts::holds_recursion(ContextId site) const {
+  bool found = false;
+  for_children(contexts_, site, [&](ContextId c) { found = found || recurs(c); });
+  return found;
+}
+
 bool Parts::of_run_time(ContextId x) const {
   return (contexts_[x].flags & database::kRunTime) != 0;
 }
@@ -119,7 +130,7 @@ void Parts::visit(ContextId x, Direct& into) const {
       into.waits.push_back(c);
     } else if (is_left_out(c)) {
       into.left_out.push_back(c);
-    } else if (is_procedure(c) && !of_run_time(c)) {
+    } else if (is_procedure(c) && !of_run_time(c) && !recurs(c)) {
       into.procedures.push_back(c);
     } else if (!of_run_time(c) || users_code_[c]) {
       visit(c, into);
@@ -195,15 +206,20 @@ std::vector<Part> Parts::procedures_below(const Part& part) const {
   return parts;
 }
 
-void Parts::collect_pieces(ContextId x, bool of_library, std::vector<ContextId>& into) const {
+/// `own`: without the procedures that are called, so that recursion is not within its call site.
+void Parts::collect_pieces(ContextId x, bool of_library, bool own, std::vector<ContextId>& into) const {
   for_children(contexts_, x, [&](ContextId c) {
     if (is_wait(contexts_, c) || is_left_out(c) || role_.time[c].sum == 0) return;
     const bool library = of_run_time(c);
-    if (is_procedure(c) && !library) return;
+    if (is_procedure(c) && !library) {
+      if (own && recurs(c)) collect_pieces(c, of_library, own, into);
+      return;
+    }
     const bool site = contexts_[c].kind == ContextKind::call;
-    const bool passed = is_root(c) || (library && users_code_[c]) || (site && contexts_[c].line == 0);
+    const bool passed = is_root(c) || (library && users_code_[c]) ||
+                        (site && (contexts_[c].line == 0 || (own && holds_recursion(c))));
     if (passed && contexts_[c].end > c + 1) {
-      collect_pieces(c, of_library, into);
+      collect_pieces(c, of_library, own, into);
     } else if (!library || of_library) {
       into.push_back(c);
     }
@@ -213,7 +229,7 @@ void Parts::collect_pieces(ContextId x, bool of_library, std::vector<ContextId>&
 /// Loops and lines are the same by their places; those without, by what the flat view knows.
 std::vector<Part> Parts::pooled_pieces(const Part& part, bool of_library) const {
   std::vector<ContextId> scopes;
-  for (const ContextId scope : part.scopes) collect_pieces(scope, of_library, scopes);
+  for (const ContextId scope : part.scopes) collect_pieces(scope, of_library, part.own, scopes);
   using Key = std::tuple<bool, std::uint32_t, std::uint32_t>;
   std::map<Key, std::vector<ContextId>> by_place;
   for (const ContextId x : scopes) {

@@ -23,7 +23,8 @@ struct Part {
 };
 
 /// Divides scopes into parts. Pools by procedure: below a part, scopes with the same next procedure (inlined
-/// ones and regions of the program included) are one part, through whatever call sites, lines and loops.
+/// ones and regions of the program included) are one part, through whatever call sites, lines and loops; a
+/// procedure that calls itself is one with those calls.
 /// Communication and waits are in no part; a run-time library is its caller's doing, and gives way to the
 /// user's code below it.
 class Parts {
@@ -54,7 +55,8 @@ class Parts {
  private:
   struct Direct;
   void visit(database::ContextId x, Direct& into) const;
-  void collect_pieces(database::ContextId x, bool of_library, std::vector<database::ContextId>& into) const;
+  void collect_pieces(database::ContextId x, bool of_library, bool own,
+                      std::vector<database::ContextId>& into) const;
   [[nodiscard]] std::vector<Part> pooled_pieces(const Part& part, bool of_library) const;
   [[nodiscard]] Part make(std::vector<database::ContextId> scopes, bool own) const;
   void sum_waits();
@@ -63,6 +65,8 @@ class Parts {
   [[nodiscard]] bool is_left_out(database::ContextId x) const;
   [[nodiscard]] bool is_root(database::ContextId x) const;
   [[nodiscard]] bool of_run_time(database::ContextId x) const;
+  [[nodiscard]] bool recurs(database::ContextId x) const;
+  [[nodiscard]] bool holds_recursion(database::ContextId site) const;
 
   std::span<const database::Context> contexts_;
   const RoleView& role_;
@@ -71,6 +75,7 @@ class Parts {
   std::vector<database::ContextId> left_out_;
   std::vector<bool> users_code_;          ///< by context: the user's code is at or below it
   std::vector<std::uint32_t> procedure_;  ///< by context: number of the procedure, database::kNone for others
+  std::vector<std::uint32_t> around_;     ///< by context: number of the procedure that it is or is in
   std::vector<bool> shared_;              ///< by procedure
 };
 

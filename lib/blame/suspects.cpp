@@ -6,6 +6,7 @@
 // several blamed contexts around it show is one suspect. Cost: work per thread of few parts; bounds from the
 // summaries, and parts with equal sums, spare most.
 #include "blame/blame.hpp"
+#include "blame/confidence.hpp"
 #include "blame/excess.hpp"
 #include "blame/other_pools.hpp"
 #include "blame/role_facts.hpp"
@@ -19,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 namespace culprit::blame {
@@ -42,6 +44,9 @@ constexpr double kAlike = 0.5;
 constexpr double kSameWork = 0.8;
 /// Suspects that explain this share of a context's blame leave nothing to look for in single calls.
 constexpr double kMostly = 0.5;
+/// Of a context's blame: what is left of it, or what other code explains of that in single calls, is not
+/// worth a second look below.
+constexpr double kWorthAnother = 0.1;
 /// Of one code by several call sites, this many are looked at for the one on which the culprits work most.
 constexpr std::size_t kSitesRead = 8;
 
@@ -116,38 +121,8 @@ std::vector<Found> merged(std::vector<Found> found, Bound bound) {
   return once;
 }
 
-// How sure a suspect is (ours; docs/blame.md, "How sure"). Three measured quantities: its excess over what
-// sampling and nature make of equal work, how much more even the balanced scope is without it than without
-// another part that offers as much, and how much of the blame all suspects explain. The thresholds follow
-// from simulated runs with known truth (tests/unit/blame/choice_test.cpp). Cost: none.
-
 using database::Confidence;
 using database::Doubt;
-
-/// Excess over its jitter: sure, and likely, from there on.
-constexpr double kSignificant = 6, kLikely = 3;
-/// How much more even the scope is without it than without a rival, over the jitter of both: likewise.
-constexpr double kAhead = 3, kHardlyAhead = 1;
-/// Share of the blame that all suspects of the balanced scope explain.
-constexpr double kExplained = 0.25;
-
-/// Sets how sure it is that a suspect is to blame, and what is in doubt. `excess`: of the code; `culprits`:
-/// which of the late threads; `explained`: the share of the balanced scope's blame that all its suspects
-/// explain together, 0 to 1.
-void judge(Suspect& suspect, const Excess& excess, const Late& late, std::span<const std::size_t> culprits,
-           double explained) {
-  const double jitter = excess.jitter * late.error(culprits);
-  const double total = late.waiting(excess);
-  const bool weak = total < kSignificant * jitter;
-  suspect.doubt = weak                     ? Doubt::sampling
-                  : excess.margin < kAhead ? Doubt::rivals
-                  : explained < kExplained ? Doubt::varying
-                                           : Doubt::none;
-  const bool hint = total < kLikely * jitter || excess.margin < kHardlyAhead;
-  suspect.confidence = suspect.doubt == Doubt::none ? Confidence::sure
-                       : hint                       ? Confidence::hint
-                                                    : Confidence::likely;
-}
 
 /// How much later than the mean each thread comes to the end of a scope, or to a call.
 struct Lateness {
@@ -186,9 +161,11 @@ class Search {
   [[nodiscard]] std::vector<Found> suspects_of(ContextId balanced, double blame,
                                                const Lateness& lateness) const;
   [[nodiscard]] std::vector<Found> suspects_by_call(const database::BlameRow& row,
-                                                    std::span<const ContextId> within) const;
+                                                    std::span<const ContextId> within, double least) const;
   [[nodiscard]] std::vector<ContextId> calls_of(const database::BlameRow& row,
-                                                std::span<const ContextId> within) const;
+                                                std::span<const ContextId> within, double least) const;
+  void add_by_call(const database::BlameRow& row, std::span<const ContextId> within,
+                   std::vector<Found>& found) const;
   [[nodiscard]] Lateness lateness_in(ContextId balanced) const;
   [[nodiscard]] Lateness lateness_at(ContextId call) const;
   void name_late(Lateness& lateness, double error, double mean) const;
@@ -407,10 +384,10 @@ std::vector<Found> Search::suspects_of(ContextId balanced, double blame, const L
 }
 
 /// The calls that a balanced scope is blamed for and that hold a notable share of its blame. None where the
-/// summaries say already that who waits least in each cannot have made others wait for most of it: many are
+/// summaries say already that who waits least in each cannot have made others wait for `least` ns: many are
 /// spared the look at single threads.
-std::vector<ContextId> Search::calls_of(const database::BlameRow& row,
-                                        std::span<const ContextId> within) const {
+std::vector<ContextId> Search::calls_of(const database::BlameRow& row, std::span<const ContextId> within,
+                                        double least) const {
   std::vector<ContextId> calls;
   double explainable = 0;
   auto inner = within.begin();
@@ -422,31 +399,61 @@ std::vector<ContextId> Search::calls_of(const database::BlameRow& row,
     const auto sum = static_cast<double>(idle.sum);
     if (call && !blamed_itself && sum >= kListed * static_cast<double>(row.sum)) {
       calls.push_back(x);
-      const std::uint64_t least = idle.observers < role_.threads ? 0 : idle.min;
-      explainable += sum - threads() * static_cast<double>(least);
+      const std::uint64_t shortest = idle.observers < role_.threads ? 0 : idle.min;
+      explainable += sum - threads() * static_cast<double>(shortest);
     }
     x = call || blamed_itself ? contexts_[x].end : x + 1;
   }
-  if (explainable < kMostly * static_cast<double>(row.sum)) calls.clear();
+  if (explainable < least) calls.clear();
   return calls;
 }
 
 /// Two codes that are uneven on different threads, each before a call that all meet in, make the others wait
 /// at both calls, though the scope around them ends evenly. Who is late at each call, waiting there shows.
-std::vector<Found> Search::suspects_by_call(const database::BlameRow& row,
-                                            std::span<const ContextId> within) const {
+std::vector<Found> Search::suspects_by_call(const database::BlameRow& row, std::span<const ContextId> within,
+                                            double least) const {
   std::vector<Found> found;
-  for (const ContextId call : calls_of(row, within)) {
+  for (const ContextId call : calls_of(row, within, least)) {
     const auto idle = static_cast<double>(role_.idleness[call].sum);
     std::ranges::move(suspects_of(row.context, idle, lateness_at(call)), std::back_inserter(found));
   }
-  return found;
+  return merged(std::move(found), std::plus());
+}
+
+/// To suspects that leave much of the blame unexplained: code that is plainly late at single calls on other
+/// threads, as the ends of the scope would show all that is on theirs. It explains no more than they leave.
+void Search::add_by_call(const database::BlameRow& row, std::span<const ContextId> within,
+                         std::vector<Found>& found) const {
+  const auto blame = static_cast<double>(row.sum);
+  const double explained = explains_all(found), worth = kWorthAnother * blame;
+  double left = blame - explained;
+  if (left < worth) return;
+  std::set<std::uint32_t> culprits;
+  for (const Found& one : found) culprits.insert(one.suspect.locations.begin(), one.suspect.locations.end());
+  const auto is_known = [&](const Found& other) {
+    return std::ranges::any_of(other.suspect.locations,
+                               [&](std::uint32_t location) { return culprits.contains(location); });
+  };
+  std::vector<Found> others = suspects_by_call(row, within, explained + worth);
+  std::erase_if(others, is_known);
+  for (Found& other : others) {
+    Suspect& suspect = other.suspect;
+    const double share = std::min(1.0, left / static_cast<double>(suspect.explains_ns));
+    suspect.explains_ns = share_of(suspect.explains_ns, share);
+    if (suspect.confidence == Confidence::hint || static_cast<double>(suspect.explains_ns) < worth) continue;
+    suspect.explained = {{.balanced = row.context, .ns = suspect.explains_ns}};
+    suspect.save_balanced_ns = share_of(suspect.save_balanced_ns, share);
+    suspect.save_removed_ns = share_of(suspect.save_removed_ns, share);
+    left -= static_cast<double>(suspect.explains_ns);
+    found.push_back(std::move(other));
+  }
 }
 
 /// A blamed scope within this one takes all threads equally long, so that its excess makes nobody late behind
 /// it, nor does another rank's there make up for excess outside. Only where what is left explains much less
 /// than all does, what is uneven in the scopes within may be late behind them as well. Where either leaves
-/// most of the blame unexplained, and waiting in single calls shows who makes it, that is so.
+/// most of the blame unexplained, and waiting in single calls shows who makes it, that is so; of less, it may
+/// show more.
 void Search::below(const database::BlameRow& row, const std::vector<ContextId>& within) {
   const auto blame = static_cast<double>(row.sum);
   std::vector<Found> found = suspects_of(row.context, blame, lateness_in(row.context));
@@ -458,8 +465,10 @@ void Search::below(const database::BlameRow& row, const std::vector<ContextId>& 
     if (explains_all(apart) >= kSameWork * explains_all(found)) found = std::move(apart);
   }
   if (explains_all(found) < kMostly * blame) {
-    std::vector<Found> by_call = merged(suspects_by_call(row, within), std::plus());
+    std::vector<Found> by_call = suspects_by_call(row, within, kMostly * blame);
     if (explains_all(by_call) >= kMostly * blame) found = std::move(by_call);
+  } else {
+    add_by_call(row, within, found);
   }
   std::ranges::move(found, std::back_inserter(found_));
 }

@@ -228,6 +228,45 @@ TEST_CASE("a suspect is named by the function that stands out, not by the helper
   }
 }
 
+TEST_CASE("a procedure that calls itself is named, and not one of its calls") {
+  // cycle: smooth → { helper, smooth → helper } on one line; restrict → helper.
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId loop = tree.add(main, ContextKind::loop);
+  const ContextId cycle = tree.call(loop, kThird, 10);
+  const ContextId smooth = tree.call(cycle, kWork, 20);
+  const ContextId site = tree.at_line(smooth, ContextKind::call, 30);
+  const ContextId first =
+      tree.at_line(tree.add(site, ContextKind::procedure, 0, kHelper), ContextKind::statement, 99);
+  const ContextId inner = tree.add(site, ContextKind::procedure, 0, kWork);
+  const ContextId inner_site = tree.at_line(inner, ContextKind::call, 30);
+  const ContextId second =
+      tree.at_line(tree.add(inner_site, ContextKind::procedure, 0, kHelper), ContextKind::statement, 99);
+  const ContextId own = tree.at_line(inner, ContextKind::statement, 31);
+  const ContextId others = tree.call(tree.call(cycle, kSecond, 21), kHelper, 40);
+  const ContextId wait = tree.add_wait(loop);
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(others, {1000, 1000, 1000, 1000});
+  role.spend(wait, {900, 900, 0, 900}, true);
+  SECTION("by what its helper does") {
+    role.spend(first, {300, 300, 600, 300});
+    role.spend(second, {600, 600, 1200, 600});
+    const std::vector<Suspect> suspects = suspects_below(tree, role, loop);
+    REQUIRE(suspects.size() == 1);
+    CHECK(suspects[0].named == smooth);
+    CHECK(suspects[0].suspect == second);
+    CHECK(suspects[0].explains_ns == 2700);
+  }
+  SECTION("by what the inner call does itself") {
+    role.spend(first, {900, 900, 900, 900});
+    role.spend(own, {1000, 1000, 1900, 1000});
+    const std::vector<Suspect> suspects = suspects_below(tree, role, loop);
+    REQUIRE(suspects.size() == 1);
+    CHECK(suspects[0].suspect == own);
+    CHECK(suspects[0].explains_ns == 2700);
+  }
+}
+
 TEST_CASE("a suspect is listed once, with what it explains below each balanced scope around it") {
   TreeFixture tree;
   const ContextId main = tree.add(0, ContextKind::procedure);

@@ -112,6 +112,42 @@ TEST_CASE("where two codes compensate each other, waiting in the calls after eac
   }
 }
 
+TEST_CASE("a smaller cause behind another call is found besides the one that explains most") {
+  TreeFixture tree;
+  const ContextId loop = tree.add(tree.add(0, ContextKind::procedure), ContextKind::loop);
+  const ContextId f_line = tree.add(tree.call(loop, 1, 10), ContextKind::statement);
+  const ContextId after_f = tree.add_wait(tree.add(loop, ContextKind::call));
+  const ContextId g_line = tree.add(tree.call(loop, 2, 20), ContextKind::statement);
+  const ContextId after_g = tree.add_wait(tree.add(loop, ContextKind::call));
+  RoleFixture role(tree.contexts(), 4);
+  role.spend(f_line, {1000, 2400, 1000, 1000});
+  role.spend(after_f, {1400, 0, 1400, 1400}, true);
+  const auto found = [&] {
+    const RoleView& view = role.view();
+    const std::vector<BlameRow> blame = {{loop, static_cast<std::uint64_t>(view.idleness[0].sum), 0, 0}};
+    return find_suspects(tree.contexts(), {0, role.locations()}, view, blame, role.by_thread(), {});
+  };
+  SECTION("that takes longer on another rank") {
+    role.spend(g_line, {1000, 1000, 1000, 1300});
+    role.spend(after_g, {300, 300, 300, 0}, true);
+    const std::vector<Suspect> suspects = found();
+    REQUIRE(suspects.size() == 2);
+    CHECK(suspects[0].suspect == f_line);
+    CHECK(suspects[1].suspect == g_line);
+    CHECK(suspects[1].locations == Numbers{3});
+    CHECK(suspects[1].explains_ns == 900);
+    CHECK(suspects[1].save_balanced_ns == 225);
+    CHECK(suspects[0].explains_ns + suspects[1].explains_ns <= 4200 + 900);
+  }
+  SECTION("but not code that is even, where all wait as long for something else") {
+    role.spend(g_line, {1000, 1000, 1000, 1000});
+    role.spend(after_g, {400, 400, 400, 400}, true);
+    const std::vector<Suspect> suspects = found();
+    REQUIRE(suspects.size() == 1);
+    CHECK(suspects[0].suspect == f_line);
+  }
+}
+
 TEST_CASE("a suspect explains no more than imbalance can, nor more than the blame") {
   Program p;
   RoleFixture role(p.tree.contexts(), 4);
