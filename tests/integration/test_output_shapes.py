@@ -134,7 +134,7 @@ SUSPECTS = [{
     "name": text, "role": text, "confidence": one_of("sure", "likely", "hint"), "surer_with": text,
     "ranks": [whole], "locations": [LOCATION], "excess_s": number, "explains_s": number, "save_balanced_s": number,
     "save_removed_s": number, "more_work": or_null(number), "usual_cpu_share": or_null(number), "excess_cpu_share": or_null(number),
-    "excess_io_share": or_null(number),
+    "excess_io_share": or_null(number), "parts": [{"name": text, "id": matching(r"c\d+"), "excess_s": number}],
 }]
 WHERE = [{"name": text, "idleness_s": number, "share": share}]
 QUALITY = {
@@ -159,7 +159,8 @@ def cause(value, where):
     whose = LOCATION if value.get("path") else UNATTRIBUTED
     check(value, {**whose, "path": path_or_none, "short_term_s": number, "long_term_s": number, "undetermined_s": number,
                   "between_calls": flag, "confidence": or_null(one_of("hint", "likely", "sure")),
-                  "surer_with": or_null(text), "waiters": [LOCATION], "waiter_path": or_null(path)}, where)
+                  "surer_with": or_null(text), "waiters": [LOCATION], "waiter_path": or_null(path),
+                  "critical_section": flag}, where)
 
 
 CAUSING = [{"id": matching(r"c\d+"), "path": path, "role": text, "caused_s": number, "loop": or_null(path), "serial": flag,

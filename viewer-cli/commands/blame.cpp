@@ -173,9 +173,12 @@ List suspects_list(const views::Figures& figures, const ListOptions& options) {
         .name = name,
         .id = name.ends_with('[' + id + ']') ? "" : id,
         .text = keep(more_work_phrase(facts)) + ' ' + threads_phrase(experiment, suspect.locations) +
-                role_suffix(experiment, suspect.role) + ": " + time(suspect.excess_ns) +
-                " above the mean, explains " + at_most + time(suspect.explains_ns) +
-                " of the waiting inside " +
+                role_suffix(experiment, suspect.role) + ": " + time(suspect.excess_ns) + " above the mean" +
+                (facts.parts.empty()
+                     ? ""
+                     : " (" + parts_phrase(experiment, facts.parts, options.name_columns, options.unicode) +
+                           ')') +
+                ", explains " + at_most + time(suspect.explains_ns) + " of the waiting inside " +
                 scope_phrase(experiment, suspect.balanced, true, options.name_columns, options.unicode) +
                 ". " + mending_phrase(experiment, facts, options.unicode) +
                 (doubt.empty() ? "" : " This is " + doubt + '.'),
@@ -209,19 +212,36 @@ Table suspects_table(const views::Figures& figures) {
                {"more_work"},
                {"usual_cpu_share", json},
                {"excess_cpu_share"},
-               {"excess_io_share"}},
+               {"excess_io_share"},
+               {"parts", json}},
               {}};
   const std::vector<std::string> names = suspect_names(experiment, kWholeName, true);
   for (const database::Suspect& suspect : experiment.suspects()) {
     const SuspectFacts facts = examine(figures, suspect);
-    table.rows.push_back(
-        {Table::Path{suspect.balanced}, Table::Path{suspect.suspect}, id_of(suspect.balanced),
-         id_of(suspect.suspect), id_of(suspect.named), name_of(experiment, names, suspect),
-         experiment.roles[suspect.role].name, Table::Ranks{suspect.locations}, suspect.locations,
-         seconds_of(suspect.excess_ns), seconds_of(suspect.explains_ns), seconds_of(suspect.save_balanced_ns),
-         seconds_of(suspect.save_removed_ns), confidence_name(confidence_of(facts)),
-         surer_with(experiment, facts), Table::cell(facts.more_work), Table::cell(facts.usual_cpu_share),
-         Table::cell(facts.excess_cpu_share), Table::cell(facts.excess_io_share)});
+    Table::Parts parts;
+    for (const SuspectPart& part : facts.parts)
+      parts.push_back(
+          {procedure_name(experiment, part.context, kWholeName, true), id_of(part.context), part.excess_s});
+    table.rows.push_back({Table::Path{suspect.balanced},
+                          Table::Path{suspect.suspect},
+                          id_of(suspect.balanced),
+                          id_of(suspect.suspect),
+                          id_of(suspect.named),
+                          name_of(experiment, names, suspect),
+                          experiment.roles[suspect.role].name,
+                          Table::Ranks{suspect.locations},
+                          suspect.locations,
+                          seconds_of(suspect.excess_ns),
+                          seconds_of(suspect.explains_ns),
+                          seconds_of(suspect.save_balanced_ns),
+                          seconds_of(suspect.save_removed_ns),
+                          confidence_name(confidence_of(facts)),
+                          surer_with(experiment, facts),
+                          Table::cell(facts.more_work),
+                          Table::cell(facts.usual_cpu_share),
+                          Table::cell(facts.excess_cpu_share),
+                          Table::cell(facts.excess_io_share),
+                          std::move(parts)});
   }
   return table;
 }

@@ -1,6 +1,7 @@
 #include "findings/causes.hpp"
 
 #include "commands/list.hpp"
+#include "findings/cause_confidence.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "text/call_path_text.hpp"
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -66,7 +69,8 @@ Table causes_table(const database::Contents& experiment) {
                {"surer_with"},
                {"waiter_ranks", Table::In::csv},
                {"waiters", Table::In::json},
-               {"waiter_path"}},
+               {"waiter_path"},
+               {"critical_section"}},
               {}};
   const CauseConfidence confidence(experiment);
   const WaitsFor waits_for(experiment);
@@ -75,12 +79,14 @@ Table causes_table(const database::Contents& experiment) {
     for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in))
       whom.add(wait->location, wait->ns);
     whom.add_up();
+    const CauseConfidence::Judgement judged = confidence.of(cause);
     table.rows.push_back({Table::Thread{cause.location}, Table::Path{cause.scope.context},
                           seconds_of(cause.short_term_ns), seconds_of(cause.long_term_ns),
                           cause.scope.between ? seconds_of(cause.cost_ns()) : 0.0, cause.scope.between,
-                          confidence_name(confidence.of(cause)), confidence.surer_with(cause),
+                          confidence_name(judged.confidence), judged.surer_with,
                           Table::Ranks{whom.locations()}, whom.locations(),
-                          cause.waits_in == database::kNone ? Table::Cell() : Table::Path{cause.waits_in}});
+                          cause.waits_in == database::kNone ? Table::Cell() : Table::Path{cause.waits_in},
+                          is_contention(waits_for.thread(cause.location, cause.waits_in))});
   }
   table.rows.push_back({{},
                         Table::Path{},
@@ -92,7 +98,8 @@ Table causes_table(const database::Contents& experiment) {
                         {},
                         Table::Ranks{},
                         Table::Threads{},
-                        {}});
+                        {},
+                        false});
   return table;
 }
 
@@ -146,6 +153,86 @@ bool is_most(const RowGroup& group) {
   return static_cast<double>(group.whom.sum()) >= kMost * direct_ns;
 }
 
+/// The procedure of the call that others waited in.
+database::ContextId waiting_in(const database::Contents& experiment, database::ContextId call) {
+  return call == database::kNone ? call : enclosing_procedure(experiment, call);
+}
+
+/// What falls together in one row.
+RowGroups<CauseKey> group_causes(const database::Contents& experiment, const std::vector<Cause>& causes,
+                                 const ListOptions& options) {
+  const WaitsFor waits_for(experiment);
+  ShownPaths paths(experiment);
+  RowGroups<CauseKey> groups;
+  for (const Cause& cause : causes) {
+    RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
+                              options.by_rank ? cause.location : database::kNone}];
+    if (group.ns == 0) {
+      group.context = cause.scope.context;
+      group.other = cause.waits_in;
+    }
+    // Who waited in the call that is named: where most of the row's cost was waited for.
+    if (is_same_function(experiment, waiting_in(experiment, cause.waits_in),
+                         waiting_in(experiment, group.other))) {
+      for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in)) {
+        if (group.made_wait.insert(wait).second) group.whom.add(wait->location, wait->ns);
+      }
+    }
+    group.ns += cause.cost_ns();
+    group.part_ns += cause.long_term_ns;
+    group.who.add(cause.location, cause.cost_ns());
+  }
+  return groups;
+}
+
+/// Words rows, and remembers what these words mean.
+class CauseRows {
+ public:
+  CauseRows(const database::Contents& experiment, const ListOptions& options)
+      : experiment_(experiment), options_(options), confidence_(experiment) {}
+
+  ListRow row(const CauseKey& key, const RowGroup& group) {
+    std::string text = thread_times_phrase(experiment_, group.who, "on", options_.unicode);
+    const std::vector<const Wait*> waits(group.made_wait.begin(), group.made_wait.end());
+    if (is_contention(waits)) {
+      text += "; critical section";
+      meanings_.insert(
+          "Critical section: others wait for its lock, also where it takes no longer than theirs.");
+    }
+    if (group.part_ns > 0)
+      text += "; " + keep(duration(seconds_of(group.part_ns), options_.unicode)) + " of it indirectly";
+    if (!group.whom.empty() && group.other != database::kNone) {
+      text += "; made " + threads_phrase(experiment_, group.whom.locations()) + " wait in " +
+              keep(procedure_name(experiment_, waiting_in(experiment_, group.other), kWholeName,
+                                  options_.unicode)) +
+              part_of_waits_phrase(group, options_) + (is_most(group) ? "" : ", and others elsewhere");
+    }
+    if (key.between) text += "; code undetermined";
+    const CauseConfidence::Judgement judged = confidence_.of_path(group.ns, group.context, key.between);
+    if (!judged.why.empty()) {
+      text += "; likely";
+      meanings_.insert(judged.why);
+    }
+    return {.ns = group.ns,
+            .name = {},
+            .text = std::move(text),
+            .topic = {},
+            .paths = {{"", group.context, key.between, group.who.locations()}}};
+  }
+
+  [[nodiscard]] std::string meanings() const {
+    std::string text;
+    for (const std::string& meaning : meanings_) text += ' ' + meaning;
+    return text;
+  }
+
+ private:
+  const database::Contents& experiment_;
+  const ListOptions& options_;
+  CauseConfidence confidence_;
+  std::set<std::string> meanings_;  ///< sentences
+};
+
 }  // namespace
 
 List causes_list(const database::Contents& experiment, const ListOptions& options) {
@@ -159,53 +246,10 @@ List causes_list(const database::Contents& experiment, const ListOptions& option
     list.introduction = no_waits_phrase(experiment);
     return list;
   }
-  const auto time = [&](std::uint64_t ns) { return keep(duration(seconds_of(ns), options.unicode)); };
-  list.introduction = introduce_causes(experiment, list.whole_ns, explained_ns, options);
-  const CauseConfidence confidence(experiment);
-  const WaitsFor waits_for(experiment);
-  // Who waited in the call that is named: where most of the row's cost was waited for.
-  const auto waiting_in = [&](database::ContextId call) {
-    return call == database::kNone ? call : enclosing_procedure(experiment, call);
-  };
-  ShownPaths paths(experiment);
-  RowGroups<CauseKey> groups;
-  for (const Cause& cause : causes) {
-    RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
-                              options.by_rank ? cause.location : database::kNone}];
-    if (group.ns == 0) {
-      group.context = cause.scope.context;
-      group.other = cause.waits_in;
-    }
-    if (is_same_function(experiment, waiting_in(cause.waits_in), waiting_in(group.other))) {
-      for (const Wait* wait : waits_for.thread(cause.location, cause.waits_in)) {
-        if (group.made_wait.insert(wait).second) group.whom.add(wait->location, wait->ns);
-      }
-    }
-    group.ns += cause.cost_ns();
-    group.part_ns += cause.long_term_ns;
-    group.who.add(cause.location, cause.cost_ns());
-  }
-  bool likely = false;
-  add_rows(list, groups.take(), options, [&](const CauseKey& key, const RowGroup& group) {
-    std::string text = thread_times_phrase(experiment, group.who, "on", options.unicode);
-    if (group.part_ns > 0) text += "; " + time(group.part_ns) + " of it indirectly";
-    if (!group.whom.empty() && group.other != database::kNone) {
-      text += "; made " + threads_phrase(experiment, group.whom.locations()) + " wait in " +
-              keep(procedure_name(experiment, waiting_in(group.other), kWholeName, options.unicode)) +
-              part_of_waits_phrase(group, options) + (is_most(group) ? "" : ", and others elsewhere");
-    }
-    if (key.between) text += "; code undetermined";
-    if (confidence.is_likely(group.ns, key.between)) {
-      text += "; likely";
-      likely = true;
-    }
-    return ListRow{.ns = group.ns,
-                   .name = {},
-                   .text = std::move(text),
-                   .topic = {},
-                   .paths = {{"", group.context, key.between, group.who.locations()}}};
-  });
-  if (likely) list.introduction += ' ' + confidence.what_likely_means();
+  CauseRows rows(experiment, options);
+  add_rows(list, group_causes(experiment, causes, options).take(), options,
+           [&](const CauseKey& key, const RowGroup& group) { return rows.row(key, group); });
+  list.introduction = introduce_causes(experiment, list.whole_ns, explained_ns, options) + rows.meanings();
   return list;
 }
 

@@ -139,6 +139,13 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
     here.push_back({examine(of_.figures, *charged.suspect), charged.explains_s});
   }
   suspect_lines(here);
+  for (const Listed& each : here) {
+    if (each.facts.parts.empty()) continue;
+    out_.say("Of the extra " + out_.time(seconds_of(each.facts.suspect->excess_ns)) + " in " +
+                 linked(*each.facts.suspect) + ", " +
+                 parts_phrase(experiment_, each.facts.parts, out_.width() / 3, out_.unicode()) + '.',
+             2);
+  }
   if (known > 0) out_.say("Suspects named above explain " + out_.time(known) + " of it.", 2);
   for (const Listed& each : here) {
     if (each.facts.suspect->doubt == database::Doubt::pools)
@@ -148,8 +155,10 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
   for (const Listed& each : here) cpu(each.facts, here.size() > 1);
   const double left = blamed.idle_s - explained;
   if (left < kUnexplained * blamed.idle_s) return;
-  if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left)
-    return out_.say(unexplained_without_processor(explained > 0, left, lacked), 2);
+  if (const double lacked = lacked_processors(blamed); lacked >= kMostly * left) {
+    const bool alone = experiment_.roles[blamed.role].threads == 1;  // has no others to wait for
+    return out_.say(unexplained_without_processor(explained > 0, alone, left, lacked), 2);
+  }
   const bool again = explained == 0 && !said_why_none_.insert(blamed.role).second;
   if (again && experiment_.roles[blamed.role].threads == 1) return;
   out_.say(again ? none_slower_phrase(experiment_, blamed.role) + " either."
@@ -159,12 +168,15 @@ void BlameParagraphs::suspects(const Blamed& blamed) {
 }
 
 /// What is said where most of what is left was waited without a processor.
-std::string BlameParagraphs::unexplained_without_processor(bool some_explained, double left_s,
+std::string BlameParagraphs::unexplained_without_processor(bool some_explained, bool alone, double left_s,
                                                            double lacked_s) const {
   const std::string left = out_.time(left_s), lacked = out_.time(std::min(lacked_s, left_s));
   const std::string begin = some_explained ? left + " remain unexplained" : "No code explains it";
+  const std::string at_most = "up to " + (left == lacked ? "all" : lacked);
   if (of_.perhaps_no_processor_s > 0)
-    return begin + ". " + perhaps_lacking_phrase("up to " + (left == lacked ? "all" : lacked));
+    return begin + ". " +
+           (alone ? "For " + at_most + " of it, the rank had no processor."
+                  : perhaps_lacking_phrase(at_most));
   return begin + ": " +
          (left == lacked ? "ranks had no processor meanwhile."
                          : "for about " + lacked + ", ranks had no processor.");
@@ -256,6 +268,11 @@ std::optional<ReplayedSaving> BlameParagraphs::replayed_saving(const std::vector
   return found == of_.replayed.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::string BlameParagraphs::linked(const database::Suspect& suspect) const {
+  return out_.link(name_of(experiment_, names_, suspect),
+                   {.kind = ReportPlace::Kind::context, .scope = scope_of_name(experiment_, suspect)});
+}
+
 /// Of the extra time: less is no figure to state.
 constexpr double kHardlyAny = 0.01;
 
@@ -263,7 +280,7 @@ void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {
   const database::Suspect& suspect = *facts.suspect;
   const std::string extra = "the extra " + out_.time(seconds_of(suspect.excess_ns));
   if (reads_or_writes(facts)) {
-    out_.say((several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", " : std::string()) +
+    out_.say((several ? "In " + linked(suspect) + ", " : std::string()) +
                  keep(round_percent(*facts.excess_io_share)) + " of " + extra +
                  (several ? " is" : " there is") + " input and output.",
              2);
@@ -272,7 +289,7 @@ void BlameParagraphs::cpu(const SuspectFacts& facts, bool several) {
   const double on_processor = *facts.excess_cpu_share;
   const std::string how_much =
       on_processor < kHardlyAny ? "hardly any" : "only " + keep(round_percent(on_processor));
-  const std::string where = several ? "In " + out_.scope(suspect.suspect, true, out_.width() / 3) + ", " : "";
+  const std::string where = several ? "In " + linked(suspect) + ", " : "";
   out_.say((several ? where + how_much : capitalized(how_much)) + " of " + extra + " was on a processor" +
                usual_cpu_phrase(facts) +
                ": there the code was preempted, slept or did I/O, and changing its work would not help.",

@@ -179,6 +179,11 @@ class Report {
     const std::size_t width = out_.width() / 3;
     const std::string where = scope_phrase(experiment_, io.where, true, width, out_.unicode());
     const bool is_call = experiment_.contexts[io.where].kind == database::ContextKind::call;
+    const std::string site = views::place(views::frame_of(experiment_, experiment_.contexts[io.where]));
+    if (io.call != database::kNone && is_call && where.ends_with(" (" + site + ')'))  // several calls
+      return out_.link(procedure_name(experiment_, io.call, width, out_.unicode()) + " at " + site + " in " +
+                           where.substr(0, where.size() - site.size() - 3),
+                       PlaceKind::context, io.where);
     if (io.call == database::kNone || (is_call && !where.starts_with(kCall)))
       return out_.scope(io.where, true, width);
     const std::string call = procedure_name(experiment_, io.call, width, out_.unicode());

@@ -52,12 +52,14 @@ class BlameParagraphs {
   [[nodiscard]] bool is_named_already(const Blamed& blamed) const;
   void suspects(const Blamed& blamed);
   [[nodiscard]] double lacked_processors(const Blamed& blamed) const;
-  [[nodiscard]] std::string unexplained_without_processor(bool some_explained, double left_s,
+  [[nodiscard]] std::string unexplained_without_processor(bool some_explained, bool alone, double left_s,
                                                           double lacked_s) const;
   [[nodiscard]] std::string explained(const Listed& listed) const;
   void suspect_lines(const std::vector<Listed>& here);
   void worth(const std::vector<Listed>& here, const Blamed& blamed);
   [[nodiscard]] std::string which_of(const std::vector<Listed>& some, std::size_t listed) const;
+  /// A suspect's name, leading to its code.
+  [[nodiscard]] std::string linked(const database::Suspect& suspect) const;
   std::optional<ReplayedSaving> replayed_saving(const std::vector<Listed>& here, std::uint32_t role);
   void cpu(const SuspectFacts& facts, bool several);
   [[nodiscard]] bool is_of_ranks(std::uint32_t role) const;

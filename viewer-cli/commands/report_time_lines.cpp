@@ -103,7 +103,7 @@ class TimeLines {
 
   /// Of code, with a link to it.
   [[nodiscard]] std::string code_text(database::ContextId context) const {
-    return out_.link(cause_phrase(figures_, context, true, out_.width() / 3, out_.unicode()),
+    return out_.link(cause_phrase(experiment_, context, true, out_.width() / 3, out_.unicode()),
                      {.kind = PlaceKind::context, .scope = context});
   }
 

@@ -1,6 +1,6 @@
 // What the report says first of delay costs (docs/algorithms.md 8): the innermost scope that with its callees
 // causes more than half of all waiting, where no single scope of one thread does; else the code that costs
-// most. A cause is sure from 5 % of all ranks' time on, on a quiet machine (docs/blame.md, "How sure"). Cost:
+// most. Cost:
 // the depth of each cause.
 #include "findings/causes.hpp"
 
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace culprit::viewer {
@@ -70,7 +71,19 @@ ThreadTimes costs_below(const database::Contents& experiment, ContextId scope) {
   for (const Cause& cause : experiment.trace().causes) {
     if (holds(experiment, scope, cause.scope.context)) all.add(cause.location, cause.cost_ns());
   }
-  return notable(std::move(all));
+  all.add_up();
+  return all;
+}
+
+/// Whether all causes below it are of one code of the user's.
+bool is_one_code(const database::Contents& experiment, ContextId scope) {
+  UsersScopes scopes(experiment);
+  std::set<database::TimedScope> codes;
+  for (const Cause& cause : experiment.trace().causes) {
+    if (holds(experiment, scope, cause.scope.context))
+      codes.insert({.context = scopes.of(cause.scope.context), .between = cause.scope.between});
+  }
+  return codes.size() == 1;
 }
 
 }  // namespace
@@ -94,12 +107,14 @@ std::optional<CommonCause> common_cause(const database::Contents& experiment) {
     return holds(experiment, scope, wait.context);
   };
   if (std::ranges::any_of(experiment.waits(), waits_inside)) return std::nullopt;
-  return CommonCause{.context = scope, .who = costs_below(experiment, scope)};
+  return CommonCause{
+      .context = scope, .who = costs_below(experiment, scope), .one_code = is_one_code(experiment, scope)};
 }
 
 std::string common_cause_phrase(const database::Contents& experiment, const CommonCause& cause,
                                 std::size_t width, bool unicode) {
-  return scope_phrase(experiment, cause.context, true, width, unicode) + " and what it calls, on " +
+  return cause_phrase(experiment, cause.context, true, width, unicode) +
+         (cause.one_code ? " on " : " and what it calls, on ") +
          thread_times_phrase(experiment, cause.who, "on", unicode);
 }
 
@@ -148,36 +163,80 @@ std::optional<CostliestCode> costliest_code(const database::Contents& experiment
 
 namespace {
 
-/// The procedure that cause_phrase() names; that around the context where no other is.
-ContextId deciding_procedure(const views::Figures& figures, ContextId context) {
-  constexpr double kNearlyAll = 0.8, kHardly = 0.01;
-  const database::Contents& experiment = figures.experiment();
-  const auto time = views::metric_named(experiment, "REALTIME");
-  const auto sum = [&](const std::optional<std::uint32_t>& metric, ContextId at) {
-    double ns = 0;
-    for (std::uint32_t role = 0; metric && role < experiment.roles.size(); ++role)
-      ns += static_cast<double>(figures.context(role, *metric, at, true).sum);
-    return ns;
-  };
-  const auto communicates = [&](ContextId at) {
-    return sum(views::metric_named(experiment, "idleness"), at) +
-               sum(views::metric_named(experiment, "communication"), at) >
-           kHardly * sum(time, at);
-  };
-  const ContextId inside = enclosing_procedure(experiment, context);
-  ContextId named = inside;
-  const double within = inside == database::kNone ? 0 : sum(time, inside);
-  for (ContextId at = inside; at != database::kNone && within > 0;) {
-    at = enclosing_procedure(experiment, experiment.contexts[at].parent);
-    if (at == database::kNone || within < kNearlyAll * sum(time, at) || communicates(at)) break;
-    const views::Frame frame = views::frame_of(experiment, experiment.contexts[at]);
-    const bool users = (experiment.contexts[at].flags & database::kRunTime) == 0 &&
-                       !views::is_library(frame) && !views::base_name(frame.module).starts_with("libc.so");
-    const bool named_by_user = frame.name.find("{lambda") == std::string_view::npos;
-    if (users && named_by_user) named = at;
+/// Finds the procedure that names code, by what all threads work in the procedures around it.
+class DecidingProcedure {
+ public:
+  explicit DecidingProcedure(const database::Contents& experiment)
+      : experiment_(experiment),
+        time_(views::metric_named(experiment, "REALTIME")),
+        idleness_(views::metric_named(experiment, "idleness")),
+        communication_(views::metric_named(experiment, "communication")) {}
+
+  /// The one that cause_phrase() names; that around the context where no other is.
+  [[nodiscard]] ContextId of(ContextId context) const {
+    constexpr double kNearlyAll = 0.8;
+    ContextId at = enclosing_procedure(experiment_, context), named = at;
+    double within = at == database::kNone ? 0 : sum(time_, at);
+    while (within > 0) {
+      const ContextId caller = enclosing_procedure(experiment_, experiment_.contexts[at].parent);
+      if (caller == database::kNone || communicates(caller)) break;
+      const double whole = sum(time_, caller);
+      if (is_same(at, caller)) {
+        within *= whole / sum(time_, at);
+      } else if (within < kNearlyAll * whole) {
+        // Of a procedure that calls itself, each call may do little but this.
+        const double again = in_recursion(caller, at);
+        if (within < kNearlyAll * (whole - again)) break;
+        within += again;
+      }
+      at = caller;
+      if (may_name(at)) named = at;
+    }
+    return named;
   }
-  return named;
-}
+
+ private:
+  [[nodiscard]] double sum(const std::optional<std::uint32_t>& metric, ContextId at) const {
+    double ns = 0;
+    for (std::uint32_t role = 0; metric && role < experiment_.roles.size(); ++role)
+      ns += static_cast<double>(experiment_.context_summaries.get(role, *metric, at, true).sum);
+    return ns;
+  }
+
+  [[nodiscard]] bool communicates(ContextId at) const {
+    constexpr double kHardly = 0.01;
+    return sum(idleness_, at) + sum(communication_, at) > kHardly * sum(time_, at);
+  }
+
+  /// Whether both are one procedure.
+  [[nodiscard]] bool is_same(ContextId a, ContextId b) const {
+    const database::Context &one = experiment_.contexts[a], &other = experiment_.contexts[b];
+    return one.name != 0 && one.name == other.name && one.module == other.module;
+  }
+
+  /// The time of a procedure's calls of itself, but those around or below `without`.
+  [[nodiscard]] double in_recursion(ContextId procedure, ContextId without) const {
+    double ns = 0;
+    for (ContextId x = procedure + 1; x < experiment_.contexts[procedure].end;) {
+      const bool apart = without < x || experiment_.contexts[x].end <= without;
+      const bool again = apart && is_same(x, procedure) && enclosing_procedure(experiment_, x) == x;
+      if (again) ns += sum(time_, x);
+      x = again ? experiment_.contexts[x].end : x + 1;
+    }
+    return ns;
+  }
+
+  /// Whether it is the user's, and has a name.
+  [[nodiscard]] bool may_name(ContextId at) const {
+    const views::Frame frame = views::frame_of(experiment_, experiment_.contexts[at]);
+    const bool users = (experiment_.contexts[at].flags & database::kRunTime) == 0 &&
+                       !views::is_library(frame) && !views::base_name(frame.module).starts_with("libc.so");
+    return users && frame.name.find("{lambda") == std::string_view::npos;
+  }
+
+  const database::Contents& experiment_;
+  std::optional<std::uint32_t> time_, idleness_, communication_;
+};
 
 }  // namespace
 
@@ -191,9 +250,8 @@ ContextId lies_in(const database::Contents& experiment, ContextId context) {
 
 }  // namespace
 
-ContextId as_suspected(const views::Figures& figures, ContextId context) {
+ContextId as_suspected(const database::Contents& experiment, ContextId context) {
   constexpr double kSame = 0.95;
-  const database::Contents& experiment = figures.experiment();
   const auto time = views::metric_named(experiment, "REALTIME");
   if (!time) return context;
   const auto inside = [&](ContextId inner, ContextId outer) {
@@ -205,7 +263,7 @@ ContextId as_suspected(const views::Figures& figures, ContextId context) {
     const ContextId around = lies_in(experiment, context);
     if (around == database::kNone || around != lies_in(experiment, other)) continue;
     const auto sum = [&](ContextId at) {
-      return static_cast<double>(figures.context(suspect.role, *time, at, true).sum);
+      return static_cast<double>(experiment.context_summaries.get(suspect.role, *time, at, true).sum);
     };
     const double one = sum(context), another = sum(other);
     if (std::min(one, another) >= kSame * std::max(one, another) && one > 0) return other;
@@ -213,20 +271,18 @@ ContextId as_suspected(const views::Figures& figures, ContextId context) {
   return context;
 }
 
-std::string cause_phrase(const views::Figures& figures, ContextId cause, bool article, std::size_t width,
-                         bool unicode) {
-  const database::Contents& experiment = figures.experiment();
-  const ContextId context = as_suspected(figures, cause);
-  const ContextId named = deciding_procedure(figures, context);
+std::string cause_phrase(const database::Contents& experiment, ContextId cause, bool article,
+                         std::size_t width, bool unicode) {
+  const ContextId context = as_suspected(experiment, cause);
+  const ContextId named = DecidingProcedure(experiment).of(context);
   if (named == database::kNone || named == enclosing_procedure(experiment, context))
     return scope_phrase(experiment, context, article, width, unicode);
   return suspect_phrase(experiment, named, context, width, unicode);
 }
 
-std::string main_causes_phrase(const views::Figures& figures, std::size_t width, bool unicode) {
+std::string main_causes_phrase(const database::Contents& experiment, std::size_t width, bool unicode) {
   constexpr double kMuch = 0.2;
   constexpr std::size_t kMost = 2;
-  const database::Contents& experiment = figures.experiment();
   const auto whole = static_cast<double>(waiting_after_init_ns(experiment));
   std::vector<CostlyCode> large;
   UsersScopes scopes(experiment);
@@ -240,68 +296,10 @@ std::string main_causes_phrase(const views::Figures& figures, std::size_t width,
   std::vector<std::string> parts;
   parts.reserve(large.size());
   for (CostlyCode& code : large)
-    parts.push_back(cause_phrase(figures, code.scope.context, true, width, unicode) + " on " +
+    parts.push_back(cause_phrase(experiment, code.scope.context, true, width, unicode) + " on " +
                     threads_phrase(experiment, notable(std::move(code.who)).locations()) + " (" +
                     keep(round_percent(static_cast<double>(code.cost_ns) / whole)) + ')');
   return enumerate(parts);
-}
-
-namespace {
-
-using database::Confidence;
-
-/// Of the time of all ranks: of causes that cost as much the first was right in each of the scored programs.
-constexpr double kScored = 0.05;
-
-}  // namespace
-
-WaitsFor::WaitsFor(const database::Contents& experiment) {
-  for (const database::Wait& wait : experiment.waits()) {
-    if (wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
-      waits_[{wait.cause_location, wait.context}].push_back(&wait);
-  }
-}
-
-std::span<const database::Wait* const> WaitsFor::thread(std::uint32_t location, ContextId call) const {
-  const auto found = waits_.find({location, call});
-  if (found == waits_.end()) return {};
-  return found->second;
-}
-
-CauseConfidence::CauseConfidence(const database::Contents& experiment)
-    : run_ns_(static_cast<double>(experiment.trace().run_ns) *
-              static_cast<double>(experiment.trace().traced)),
-      busy_machine_(!experiment.machine().suspects.empty()) {
-  for (const Cause& cause : experiment.trace().causes) by_path_[cause.scope] += cause.cost_ns();
-}
-
-CauseConfidence::Judgement CauseConfidence::judge(std::uint64_t cost_ns, bool between) const {
-  if (between) return {Confidence::hint, "faster sampling"};
-  if (busy_machine_) return {Confidence::likely, "a quiet machine"};
-  const bool large = static_cast<double>(cost_ns) >= kScored * run_ns_;
-  return large ? Judgement{Confidence::sure, ""} : Judgement{Confidence::likely, "a longer run"};
-}
-
-CauseConfidence::Judgement CauseConfidence::judge(const Cause& cause) const {
-  return judge(by_path_.at(cause.scope), cause.scope.between);
-}
-
-Confidence CauseConfidence::of(const Cause& cause) const {
-  return judge(cause).confidence;
-}
-
-std::string CauseConfidence::surer_with(const Cause& cause) const {
-  return judge(cause).surer_with;
-}
-
-bool CauseConfidence::is_likely(std::uint64_t cost_ns, bool between) const {
-  return judge(cost_ns, between).confidence == Confidence::likely;
-}
-
-std::string CauseConfidence::what_likely_means() const {
-  if (busy_machine_) return "Likely, not sure: the machine was busy.";
-  return "Likely, not sure: what costs less than " + keep(round_percent(kScored)) +
-         " of the run; a longer run makes it surer.";
 }
 
 }  // namespace culprit::viewer

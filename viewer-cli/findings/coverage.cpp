@@ -42,6 +42,29 @@ double share_for_late_ranks(const views::Figures& figures, const Blamed& blamed)
   return late_ns / idle_ns;
 }
 
+/// Whether time lines show that ranks wait for the same rank all the time, in each call that they wait in
+/// within a context: most of what each waits there is for one.
+bool waits_for_the_same(const database::Contents& experiment, const Blamed& blamed) {
+  constexpr double kNearlyAll = 0.8;
+  std::map<std::pair<std::uint32_t, database::ContextId>, std::map<std::uint32_t, double>> by_call;
+  const database::ContextId within = blamed.context, end = experiment.contexts[within].end;
+  for (const database::Wait& wait : experiment.waits()) {
+    const bool here = within <= wait.context && wait.context < end;
+    if (here && wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
+      by_call[{wait.location, wait.context}][wait.cause_location] += static_cast<double>(wait.ns);
+  }
+  double all_ns = 0, same_ns = 0;
+  for (const auto& [call, by_cause] : by_call) {
+    double largest_ns = 0;
+    for (const auto& [cause, ns] : by_cause) {
+      all_ns += ns;
+      largest_ns = std::max(largest_ns, ns);
+    }
+    same_ns += largest_ns;
+  }
+  return all_ns > 0 && same_ns >= kNearlyAll * all_ns;
+}
+
 /// Why idleness is unexplained, behind what was found, which is `explained` of it; where all that could have
 /// been was measured.
 std::string reason(const views::Figures& figures, const Blamed& blamed, double explained) {
@@ -51,9 +74,12 @@ std::string reason(const views::Figures& figures, const Blamed& blamed, double e
   if (first_ended(experiment))
     return "ranks may have waited for a rank that ended early, or the slow rank changes over time.";
   if (experiment.trace().traced == 0)
-    return "the slow rank may change over time, which hpcrun-lite --trace shows.";
+    return "sums over the run do not show what ranks waited for; hpcrun-lite --trace does.";
   const double left_for_late = share_for_late_ranks(figures, blamed) - explained;
-  if (2 * left_for_late >= 1 - explained) return "the slow rank may change over time; see `causes`.";
+  if (2 * left_for_late >= 1 - explained)
+    return waits_for_the_same(experiment, blamed)
+               ? "in each call, ranks wait for the same rank all the time; see `causes`."
+               : "the slow rank changes over time; see `causes`.";
   return explained > 0 ? "most of that is not for late ranks." : "most waiting is not for late ranks.";
 }
 

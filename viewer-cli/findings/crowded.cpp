@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -155,6 +157,44 @@ std::string crowded_hosts_phrase(const database::Contents& experiment) {
   return hosts.size() == 1
              ? share
              : keep(counted(hosts.size(), "host")) + " have more ranks than processors (" + share + ')';
+}
+
+std::string hosts_phrase(const std::vector<std::string>& hosts) {
+  constexpr std::size_t kFewHosts = 3;
+  if (hosts.size() > kFewHosts) return "on " + keep(counted(hosts.size(), "host"));
+  return (hosts.size() == 1 ? "on host " : "on hosts ") + enumerate(hosts);
+}
+
+UsableProcessors usable_processors(const database::Contents& experiment,
+                                   std::span<const std::uint32_t> locations) {
+  std::set<std::string_view> hosts;
+  std::set<std::uint16_t> usable;
+  UsableProcessors result;
+  std::uint32_t allowed = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    if (!std::ranges::binary_search(locations, thread.location)) continue;
+    hosts.insert(experiment.locations[thread.location].host);
+    if (hosts.size() > 1 || thread.online == 0) return {};
+    for (const std::uint16_t processor : blame::processors_of(thread)) usable.insert(processor);
+    result.online = std::max<std::size_t>(result.online, thread.online);
+    allowed = std::max(allowed, thread.allowed);
+  }
+  result.usable = usable.size();
+  result.bound = result.usable < allowed;
+  return result;
+}
+
+std::string on_hosts_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
+  std::set<std::string> hosts;
+  for (const std::uint32_t location : locations) hosts.emplace(experiment.locations[location].host);
+  if (hosts.empty()) return {};
+  std::string text = ' ' + hosts_phrase({hosts.begin(), hosts.end()});
+  const UsableProcessors processors = usable_processors(experiment, locations);
+  if (processors.online == 0) return text;
+  const std::string all = keep(counted(processors.online, "processor"));
+  if (processors.usable >= processors.online) return text + " (" + all + ')';
+  return text + ", where " + (locations.size() == 1 ? "it" : "they") + " may use only " +
+         keep(grouped(static_cast<double>(processors.usable))) + " of " + all + ',';
 }
 
 }  // namespace culprit::viewer

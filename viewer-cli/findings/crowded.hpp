@@ -34,4 +34,19 @@ std::string crowd_phrase(const database::Contents& experiment, const Crowd& crow
 /// run on; of several such hosts the number and the most crowded. Empty where there are none.
 std::string crowded_hosts_phrase(const database::Contents& experiment);
 
+/// Processors that some threads of one host may run on, and those that the host has. 0: not known.
+struct UsableProcessors {
+  std::size_t usable = 0, online = 0;
+  bool bound = false;  ///< their control group allows more: they are bound to these
+};
+UsableProcessors usable_processors(const database::Contents& experiment,
+                                   std::span<const std::uint32_t> locations);
+
+/// `on host n1`, `on hosts n1 and n2`, `on 12 hosts`: each name once.
+std::string hosts_phrase(const std::vector<std::string>& hosts);
+
+/// Where threads run: ` on host n1 (64 processors)`, ` on hosts n1, n2`, ` on host n1, where they may use
+/// only 1 of 64 processors`.
+std::string on_hosts_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations);
+
 }  // namespace culprit::viewer

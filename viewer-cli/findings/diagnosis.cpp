@@ -417,6 +417,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   const std::vector<std::uint32_t> compared = compared_threads(figures, suspect.role);
   const Means means = means_of(compared, suspect, work);
   facts.work_s = means.culprits / kNsPerSecond;
+  facts.parts = parts_of(figures, suspect, compared);
   facts.only_here = means.others <= 0 && means.culprits > 0;
   facts.more_work = more_than_others(means);
   if (facts.only_here) {

@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "findings/idleness.hpp"
+#include "findings/suspect_parts.hpp"
 #include "views/figures.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ struct SuspectFacts {
   std::optional<double> excess_cpu_share;  ///< CPU time per wall time of the culprits' excess outside waits
   std::optional<double> excess_io_share;   ///< what of the culprits' excess is input and output
   std::optional<double> usual_cpu_share;   ///< the same of all work of the role's threads
+  std::vector<SuspectPart> parts;          ///< procedures that hold the excess together, most first
 };
 
 /// A balanced context that idleness is charged to.

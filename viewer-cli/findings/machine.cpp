@@ -20,7 +20,6 @@ namespace {
 using database::MachineKind;
 using database::MachineSuspect;
 
-constexpr std::size_t kFewHosts = 3;
 constexpr std::uint64_t kManyOthers = 500;  // thousandths of a processor
 constexpr double kNotableEffect = 0.05;     // of the idleness: what the machine explains
 
@@ -39,11 +38,6 @@ std::string processors(std::uint64_t thousandth) {
 std::string wanting(const MachineSuspect& suspect) {
   const std::string number = thousandths(suspect.wanted);
   return keep(number + (number == "1" ? " thread" : " threads")) + (number == "1" ? " wants" : " want");
-}
-
-std::string hosts_phrase(const std::vector<std::string>& hosts) {
-  if (hosts.size() > kFewHosts) return "on " + keep(counted(hosts.size(), "host"));
-  return (hosts.size() == 1 ? "on host " : "on hosts ") + enumerate(hosts);
 }
 
 /// Who it is about: ranks, else threads by name.
@@ -81,6 +75,16 @@ std::string sets_phrase(const MachineSuspect& suspect, const std::string& thread
          "one of a set at a time";
 }
 
+/// Of one set of processors: ` share 2 processors`, ` may use only 1 of the 2 processors`.
+std::string sharing(const database::Contents& experiment, const MachineSuspect& suspect) {
+  const UsableProcessors processors = usable_processors(experiment, suspect.locations);
+  if (processors.usable == suspect.processors && processors.usable < processors.online)
+    return " may use only " + keep(grouped(suspect.processors)) + " of the " +
+           keep(counted(processors.online, "processor"));
+  return (suspect.locations.size() == 1 ? " shares " : " share ") +
+         keep(counted(suspect.processors, "processor"));
+}
+
 std::string cause(const database::Contents& experiment, const MachineSuspect& suspect) {
   const MachinePlace place = place_of(experiment, suspect);
   const std::string threads = who(experiment, suspect, place);
@@ -99,8 +103,7 @@ std::string cause(const database::Contents& experiment, const MachineSuspect& su
       // As it is written: not "share 1 processor, and 1 thread wants one".
       const bool crowded = suspect.wanted > std::uint64_t{suspect.processors} * 1000 &&
                            thousandths(suspect.wanted) != grouped(suspect.processors);
-      return where + threads + (one ? " shares " : " share ") +
-             keep(counted(suspect.processors, "processor")) +
+      return where + threads + sharing(experiment, suspect) +
              (crowded ? ", and " + wanting(suspect) + " one at a time" : "") +
              (suspect.others >= kManyOthers
                   ? ". Programs that were not measured used " + processors(suspect.others) + ", too"
@@ -132,6 +135,11 @@ std::string advice(const database::Contents& experiment, const MachineSuspect& s
   switch (suspect.kind) {
     case MachineKind::oversubscribed:
       if (suspect.by_others) return "Measure again where nothing else runs";
+      if (const UsableProcessors all = usable_processors(experiment, suspect.locations);
+          all.bound && all.usable == suspect.processors)
+        return "They are bound to " + keep(counted(all.usable, "processor")) +
+               ": let them use all of the host (such as mpirun --bind-to none, without taskset), or start "
+               "fewer ranks or threads";
       return mpi ? "Start fewer ranks or threads per host" : "Start fewer threads";
     case MachineKind::bound_together:
       if (sets_of_processors(experiment, suspect) > 1)

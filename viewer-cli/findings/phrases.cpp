@@ -96,15 +96,18 @@ ContextId library_callee(const database::Contents& experiment, ContextId site) {
   return kNone;
 }
 
-/// A call site is named by what it calls; where lines are unknown, all calls of a scope are one site.
+/// A call site is named by what it calls; several calls on one line by the procedure that has it: `step
+/// (a.c:5)`; where lines are unknown, all calls of a scope are one site.
 std::string call_phrase(const database::Contents& experiment, ContextId context, bool article,
-                        const std::string& where, const std::string& in) {
+                        const std::string& where, const std::string& around) {
+  const std::string in = around.empty() ? "" : " in " + around;
   if (const ContextId callee = library_callee(experiment, context); callee != kNone && !where.empty())
     return without_parameters(label(views::frame_of(experiment, experiment.contexts[callee]))) + " at " +
            where + in;
+  const bool leaf = experiment.contexts[context].end == context + 1;
+  const bool one_callee = !leaf && experiment.contexts[context + 1].end == experiment.contexts[context].end;
+  if (!where.empty() && !around.empty() && !leaf && !one_callee) return around + " (" + where + ')';
   if (!where.empty()) return (article ? "the call at " : "call at ") + where + in;
-  const bool one_callee = experiment.contexts[context].end > context + 1 &&
-                          experiment.contexts[context + 1].end == experiment.contexts[context].end;
   if (!one_callee) return "calls" + in;
   const std::string callee =
       without_parameters(label(views::frame_of(experiment, experiment.contexts[context + 1])));
@@ -159,7 +162,8 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
   const std::string where = place(frame);
   const ContextId around = enclosing_procedure(experiment, experiment.contexts[context].parent);
-  const std::string in = around == kNone ? "" : " in " + procedure_name(experiment, around, width, unicode);
+  const std::string procedure = around == kNone ? "" : procedure_name(experiment, around, width, unicode);
+  const std::string in = around == kNone ? "" : " in " + procedure;
   switch (frame.kind) {
     case ContextKind::root:
       return context == 0 ? "the whole run" : "the whole program";
@@ -173,7 +177,7 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
     case ContextKind::region:
       return procedure_name(experiment, context, width, unicode);
     case ContextKind::call:
-      return call_phrase(experiment, context, article, where, in);
+      return call_phrase(experiment, context, article, where, procedure);
     case ContextKind::statement:
       if (!where.empty() || around == kNone) return label(frame) + in;
       return procedure_phrase(experiment, around, width, unicode);
@@ -408,6 +412,16 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     phrase.append(": hpcrun-lite --trace shows who made whom wait.");
   }
   return phrases;
+}
+
+std::string parts_phrase(const database::Contents& experiment, std::span<const SuspectPart> parts,
+                         std::size_t width, bool unicode) {
+  std::vector<std::string> texts;
+  texts.reserve(parts.size());
+  for (const SuspectPart& part : parts)
+    texts.push_back(procedure_name(experiment, part.context, width, unicode) +
+                    (texts.empty() ? " takes " : " ") + keep(duration(part.excess_s, unicode)));
+  return enumerate(texts);
 }
 
 }  // namespace culprit::viewer

@@ -105,23 +105,22 @@ std::vector<std::string> suspect_names(const database::Contents& experiment, std
   return Names(experiment, width, unicode, std::move(names), std::move(contexts)).different(named);
 }
 
-CodeNames code_names(const views::Figures& figures, const std::vector<ContextId>& contexts, std::size_t width,
-                     bool unicode) {
-  const database::Contents& experiment = figures.experiment();
+CodeNames code_names(const database::Contents& experiment, const std::vector<ContextId>& contexts,
+                     std::size_t width, bool unicode) {
   CodeNames result;
   ShownPaths paths(experiment);
   std::map<std::uint32_t, ContextId> first_of;  // by path: what reads the same is one
   std::map<std::string, std::vector<ContextId>> alike;
   for (const ContextId context : contexts) {
     if (first_of.try_emplace(paths.number(context), context).second)
-      alike[scope_phrase(experiment, as_suspected(figures, context), false, width, unicode)].push_back(
+      alike[scope_phrase(experiment, as_suspected(experiment, context), false, width, unicode)].push_back(
           context);
   }
   for (const auto& [name, group] : alike) {
     std::vector<std::string> names(group.size(), name);
     if (group.size() > 1) {
       for (std::size_t at = 0; at < group.size(); ++at)
-        names[at] = cause_phrase(figures, group[at], false, width, unicode);
+        names[at] = cause_phrase(experiment, group[at], false, width, unicode);
       names = Names(experiment, width, unicode, std::move(names), group).different(group);
     }
     for (std::size_t at = 0; at < group.size(); ++at) result[group[at]] = names[at];

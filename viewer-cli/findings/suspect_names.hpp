@@ -1,7 +1,6 @@
 #pragma once
 
 #include "database/contents.hpp"
-#include "views/figures.hpp"
 
 #include <cstddef>
 #include <map>
@@ -19,7 +18,7 @@ std::vector<std::string> suspect_names(const database::Contents& experiment, std
 /// By context, what rows on code are called: `loop at a.c:6 in burn`, and where two would read the same
 /// `assemble (in burn at a.c:6)`, as suspects are. Paths that show alike have one name.
 using CodeNames = std::map<database::ContextId, std::string>;
-CodeNames code_names(const views::Figures& figures, const std::vector<database::ContextId>& contexts,
+CodeNames code_names(const database::Contents& experiment, const std::vector<database::ContextId>& contexts,
                      std::size_t width, bool unicode);
 
 /// The scope that the name of a suspect begins with: `smooth` above.

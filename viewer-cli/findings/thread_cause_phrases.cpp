@@ -41,8 +41,8 @@ std::string name_of_cause(const views::Figures& figures, const ThreadCause& caus
   if (is_mpi_wait(experiment, cause.context)) {
     std::string name = procedure_name(experiment, cause.context, width, unicode);
     if (cause.delay)
-      return name + " for " + cause_phrase(figures, cause.delay->scope.context, true, width, unicode) + " (" +
-             threads_phrase(experiment, cause.delay->who.locations()) + ')';
+      return name + " for " + cause_phrase(experiment, cause.delay->scope.context, true, width, unicode) +
+             " (" + threads_phrase(experiment, cause.delay->who.locations()) + ')';
     if (cause.awaits == nullptr) return name;
     return name + " for " + name_of(experiment, suspect_names(experiment, width, unicode), *cause.awaits) +
            " (" + threads_phrase(experiment, cause.awaits->locations) + ')';

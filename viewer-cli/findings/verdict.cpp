@@ -21,6 +21,7 @@
 #include <array>
 #include <cctype>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -261,11 +262,17 @@ class VerdictWords {
       const std::vector<Crowd> crowds = find_crowds(experiment_);
       if (!crowds.empty()) crowded = crowd_phrase(experiment_, crowds.front());
     }
+    std::vector<std::uint32_t> where = who;
+    if (who.empty() && crowded.empty()) {
+      where.resize(experiment_.locations.size());
+      std::iota(where.begin(), where.end(), 0U);
+    }
     return crowded + (crowded.empty() ? "" : "; ") +
            (who.empty()                         ? std::string("threads")
             : experiment_.locations.size() == 1 ? std::string("the program")
                                                 : threads_phrase(experiment_, who)) +
-           (who.size() == 1 ? " was" : " were") + " ready to run, without one, for " + part +
+           on_hosts_phrase(experiment_, where) + (who.size() == 1 ? " was" : " were") +
+           " ready to run, without one, for " + part +
            (some ? (who.size() == 1 ? " of its time." : " of their time.") : " of the time.");
   }
 
@@ -299,7 +306,7 @@ class VerdictWords {
   /// What made others wait most, from a trace.
   [[nodiscard]] std::string dearest() const {
     if (const std::optional<CommonCause> common = common_cause(experiment_))
-      return " Most of it comes from " + scope_phrase(experiment_, common->context, true, width_, unicode_) +
+      return " Most of it comes from " + cause_phrase(experiment_, common->context, true, width_, unicode_) +
              '.';
     if (!details_.empty()) return " It comes mostly from " + details_ + '.';
     return {};
@@ -318,7 +325,7 @@ class VerdictWords {
     return "; in " + share(losses_.io_waited_s) + " others wait for " +
            threads_phrase(experiment_, suspect.locations) + ", which " +
            (one ? "reads or writes" : "read or write") + " more than the others in " +
-           scope_phrase(experiment_, suspect.suspect, true, width_, unicode_) + '.';
+           name_of(experiment_, suspect_names(experiment_, width_, unicode_), suspect) + '.';
   }
 
   const database::Contents& experiment_;
@@ -460,7 +467,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
       details += ' ' + phrase;
   } else if (kind == VerdictKind::uneven_drifting || kind == VerdictKind::uneven_intermittent ||
              (kind == VerdictKind::uneven_lasting && !measured.lasting)) {
-    details = main_causes_phrase(figures, width, unicode);
+    details = main_causes_phrase(figures.experiment(), width, unicode);
   } else if (kind == VerdictKind::startup) {
     details = verdict_of_the_rest(figures, width, unicode);
   }

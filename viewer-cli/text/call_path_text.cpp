@@ -144,15 +144,6 @@ std::uint32_t ShownPaths::numbered(std::uint32_t above, ContextId context) {
   return numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
 }
 
-std::uint32_t ShownPaths::recursion_of(std::uint32_t procedure) {
-  if (recursions_.contains(procedure)) return procedure;
-  const Step step = {procedure, database::kNone, 0, 0, 0, 0};  // no frame's name
-  const std::uint32_t number =
-      numbers_.try_emplace(step, static_cast<std::uint32_t>(numbers_.size())).first->second;
-  recursions_.insert(number);
-  return number;
-}
-
 std::uint32_t ShownPaths::number(ContextId context) {
   // The context itself is shown, whatever it is; of those above, what is passed over has its parent's number.
   std::vector<ContextId> unknown;
@@ -168,14 +159,14 @@ std::uint32_t ShownPaths::number(ContextId context) {
   for (; !unknown.empty(); unknown.pop_back()) {
     const ContextId at = unknown.back();
     if (const auto caller = recursive_caller(experiment_, at)) {
-      number = recursion_of(number_of_.at(*caller));
+      number = number_of_.at(*caller);
     } else if (!is_skipped(experiment_, experiment_.contexts[at])) {
       number = numbered(number, at);
     }
     number_of_.emplace(at, number);
   }
   const auto caller = recursive_caller(experiment_, context);
-  return caller ? recursion_of(number_of_.at(*caller)) : numbered(number, context);
+  return caller ? number_of_.at(*caller) : numbered(number, context);
 }
 
 std::string whole_path(const database::Contents& experiment, ContextId context) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -26,7 +25,7 @@ std::string path_line(const database::Contents& experiment, database::ContextId 
                       bool unicode);
 
 /// Numbers call paths by what path_text() shows of them: paths that differ in call sites alone, or in how
-/// deep a recursion is, have one number.
+/// deep a recursion is, if there is one, have one number.
 class ShownPaths {
  public:
   /// The experiment must outlive it.
@@ -39,12 +38,10 @@ class ShownPaths {
   using Step = std::array<std::uint32_t, 6>;
 
   std::uint32_t numbered(std::uint32_t above, database::ContextId context);
-  std::uint32_t recursion_of(std::uint32_t procedure);
 
   const database::Contents& experiment_;
   std::unordered_map<database::ContextId, std::uint32_t> number_of_;
   std::map<Step, std::uint32_t> numbers_;
-  std::set<std::uint32_t> recursions_;  ///< numbers of procedures that call themselves
 };
 
 /// The labels of all frames of a context's path, with `/` between them, for files.

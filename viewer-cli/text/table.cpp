@@ -40,6 +40,12 @@ struct JsonOf {
   }
   Json operator()(const Table::Scope& scope) const { return viewer::to_json(scope.frame); }
   Json operator()(const Table::Scopes& path) const { return path_json(path); }
+  Json operator()(const Table::Parts& parts) const {
+    Json array = Json::array();
+    for (const Table::Part& part : parts)
+      array.push_back({{"name", part.name}, {"id", part.id}, {"excess_s", part.seconds}});
+    return array;
+  }
   template <class Plain>
   Json operator()(const Plain& value) const {
     return value;
@@ -82,6 +88,9 @@ struct TextOf {
   }
   std::string operator()(const Table::Scope& scope) const { return std::string(scope.frame.name); }
   std::string operator()(const Table::Scopes& path) const { return joined(path, "/", views::label); }
+  std::string operator()(const Table::Parts& parts) const {
+    return joined(parts, " ", [](const Table::Part& part) { return part.name; });
+  }
   std::string operator()(const Table::Texts& texts) const {
     return joined(texts, " ", [](const std::string& text) { return text; });
   }

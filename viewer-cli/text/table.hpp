@@ -47,11 +47,17 @@ struct Table {
   };
   /// The path of a scope of a view, of which the same holds.
   using Scopes = std::vector<views::Frame>;
+  /// Of a whole, the code that holds some; in json only.
+  struct Part {
+    std::string name, id;
+    double seconds = 0;
+  };
+  using Parts = std::vector<Part>;
   using Texts = std::vector<std::string>;
   using Numbers = std::vector<std::int32_t>;
   /// monostate: there is none.
   using Cell = std::variant<std::monostate, bool, double, std::uint64_t, std::int64_t, std::string, Thread,
-                            Threads, Ranks, Path, Scope, Scopes, Texts, Numbers>;
+                            Threads, Ranks, Path, Scope, Scopes, Parts, Texts, Numbers>;
   /// How a text shows an amount, at the right of its column, or a name, at its left.
   enum class As : std::uint8_t { number, scaled, seconds, share, bytes, rate, right, left, name };
   struct TextColumn {

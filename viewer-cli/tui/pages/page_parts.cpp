@@ -54,8 +54,7 @@ CodeNames names_in(const Workspace& workspace, const List& list, int width) {
     const std::size_t named = row.name.empty() || row.paths.empty() ? 0 : 1;
     for (const ListPath& path : std::span(row.paths).subspan(named)) contexts.push_back(path.context);
   }
-  return code_names(views::Figures(workspace.source()), contexts, static_cast<std::size_t>(width),
-                    workspace.unicode());
+  return code_names(workspace.experiment(), contexts, static_cast<std::size_t>(width), workspace.unicode());
 }
 
 /// How code is called in a line: `loop at spmv.c:88 in cg_iterate`.

@@ -56,8 +56,7 @@ class StartPage {
     return scope_phrase(experiment_, context, false, static_cast<std::size_t>(width_), workspace_.unicode());
   }
   [[nodiscard]] std::string cause(database::ContextId context) const {
-    return cause_phrase(views::Figures(workspace_.source()), context, false, static_cast<std::size_t>(width_),
-                        workspace_.unicode());
+    return cause_phrase(experiment_, context, false, static_cast<std::size_t>(width_), workspace_.unicode());
   }
   void link(const std::string& name, const std::string& right, const Target& target, int indent) {
     page_.add(link_line(name, right, target, width_, indent, workspace_.unicode()));

@@ -45,12 +45,63 @@ TEST_CASE(
   lack_processors(e, true);
   e.machine.suspects.push_back(
       {.kind = database::MachineKind::oversubscribed, .lost_ns = 8 * kSecond, .locations = {0, 1, 2, 3}});
-  CHECK(run(starved.sample, {})
-            .starts_with("Starved of processors: ranks 0-3 were ready to run, without one, for 40 % of the"));
+  CHECK(
+      run(starved.sample, {})
+          .starts_with(
+              "Starved of processors: ranks 0-3 on host node1 were ready to run, without one, for 40 % of"));
   starved.sample.build().locations[3].rank = -1;
   CHECK(
       run(starved.sample, {})
-          .starts_with("Starved of processors: ranks 0-2 were ready to run, without one, for 40 % of their"));
+          .starts_with(
+              "Starved of processors: ranks 0-2 on host node1 were ready to run, without one, for 40 % of"));
+}
+
+TEST_CASE("A rank without others waits for none of them when it lacks a processor") {
+  SimpleSample alone(1, 3, 2, true);
+  alone.sample.build().machine.threads.push_back({.location = 0,
+                                                  .ran_ns = 3 * kSecond,
+                                                  .runnable_ns = 2 * kSecond,
+                                                  .lived_ns = 5 * kSecond,
+                                                  .sampled_ns = 5 * kSecond,
+                                                  .idle_ns = 2 * kSecond,
+                                                  .cpu_ns = 3 * kSecond,
+                                                  .work_ns = 3 * kSecond,
+                                                  .work_cpu_ns = 3 * kSecond});
+  const std::string report = flowing(run(alone.sample, {}));
+  INFO(report);
+  CHECK_FALSE(holds(report, "late ranks."));
+  CHECK(holds(report, "For up to 2.00 s of it, the rank had no processor."));
+}
+
+TEST_CASE("Where ranks run is said first, and that they may use some of the processors only") {
+  SimpleSample starved(4, 3, 2, true);
+  const auto bind = [&](std::uint16_t usable, std::uint32_t allowed) {
+    database::Experiment& e = starved.sample.build();
+    e.machine = {};
+    lack_processors(e, true);
+    for (database::ScheduledThread& thread : e.machine.threads) {
+      thread.online = 4;
+      thread.allowed = allowed;
+      for (std::uint16_t processor = 0; processor < usable; ++processor) thread.processors.add(processor);
+    }
+    e.machine.suspects.push_back({.processors = usable,
+                                  .wanted = 5000,
+                                  .lost_ns = 8 * kSecond,
+                                  .explains_ns = 8 * kSecond,
+                                  .locations = {0, 1, 2, 3}});
+    return flowing(run(starved.sample, {}));
+  };
+  CHECK(holds(bind(4, 4), "Starved of processors: ranks 0-3 on host node1 (4 processors) were ready to run"));
+  CHECK(holds(bind(4, 4), "Start fewer ranks or threads per host before"));
+  const std::string bound = bind(2, 4);
+  INFO(bound);
+  CHECK(
+      holds(bound, "ranks 0-3 on host node1, where they may use only 2 of 4 processors, were ready to run"));
+  CHECK(holds(bound, "ranks 0-3 may use only 2 of the 4 processors, and 5 threads want one at a time."));
+  CHECK(holds(bound, "They are bound to 2 processors: let them use all of the host"));
+  const std::string limited = bind(2, 2);  // by their control group
+  CHECK(holds(limited, "ranks 0-3 may use only 2 of the 4 processors"));
+  CHECK(holds(limited, "Start fewer ranks or threads per host before"));
 }
 
 TEST_CASE("The machine is named before any code") {

@@ -112,12 +112,45 @@ TEST_CASE("rows on code that phases share say which phase they are of") {
   }
   sample.finish();
   const views::Figures figures(sample);
-  CodeNames names = code_names(figures, {loops[0], loops[1], loops[0]}, 60, false);
+  CodeNames names = code_names(sample.experiment(), {loops[0], loops[1], loops[0]}, 60, false);
   CHECK(names.at(loops[0]) == "assemble (in burn at app.c:6)");
   CHECK(names.at(loops[1]) == "solve (in burn at app.c:6)");
-  names = code_names(figures, {loops[2], main}, 60, false);
+  names = code_names(sample.experiment(), {loops[2], main}, 60, false);
   CHECK(names.at(loops[2]) == "loop at app.c:6 in burn");
-  CHECK(code_names(figures, {}, 60, false).empty());
+  CHECK(code_names(sample.experiment(), {}, 60, false).empty());
+}
+
+TEST_CASE("a suspect whose callees are uneven alike is listed with them") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness"});
+  const std::uint32_t role = sample.add_role("main");
+  for (std::int32_t rank = 0; rank < 4; ++rank) sample.add_location(rank, 0, role);
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "app.c", 1});
+  const ContextId step = sample.add(main, {ContextKind::procedure, "step", "app.c", 20});
+  const ContextId site = sample.add(step, {ContextKind::call, "", "app.c", 21});
+  const auto work = [&](const char* name, const std::vector<std::uint64_t>& seconds) {
+    const ContextId line = sample.add(sample.add(site, {ContextKind::procedure, name, "app.c", 5}),
+                                      {ContextKind::statement, "", "app.c", 6});
+    for (std::uint32_t rank = 0; rank < 4; ++rank) sample.set(line, 0, rank, seconds[rank] * kSecond);
+  };
+  work("alpha", {20, 32, 20, 20});
+  work("beta", {20, 28, 20, 20});
+  work("gamma", {5, 5, 5, 5});
+  sample.finish();
+  const database::Suspect suspect{.suspect = step,
+                                  .locations = {1},
+                                  .excess_ns = 15 * kSecond,
+                                  .named = step,
+                                  .scopes = {step},
+                                  .explained = {}};
+  const SuspectFacts facts = examine(views::Figures(sample), suspect);
+  REQUIRE(facts.parts.size() == 2);
+  CHECK(facts.parts[0].excess_s == Approx(9));
+  CHECK(facts.parts[1].excess_s == Approx(6));
+  CHECK(unwrapped(parts_phrase(sample.experiment(), facts.parts, 60, false)) ==
+        "alpha takes 9.00 s and beta 6.00 s");
+  CHECK(scope_phrase(sample.experiment(), site, true, 60, false) == "step (app.c:21)");
 }
 
 TEST_CASE("gaps between calls of one place are called so") {

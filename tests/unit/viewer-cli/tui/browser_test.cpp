@@ -241,7 +241,7 @@ TEST_CASE("Of a run that is starved the start page says once what it lacked") {
   });
   const std::string screen = driven.screen();
   INFO(screen);
-  CHECK(contains(screen, "Starved of processors: ranks 0-7 were ready to run, without one"));
+  CHECK(contains(screen, "Starved of processors: ranks 0-7 on hosts node1 and node2 were ready"));
   CHECK(contains(screen, "programs that were not measured take processors from"));
   CHECK(contains(screen, "Measure again where nothing"));
   CHECK_FALSE(contains(screen, "ready to run, without a processor"));
