@@ -165,8 +165,8 @@ class Machine(harness.Workspace):
         free = self.load.idle >= 0.7
         if not free and self.load.idle > 0.3:
             return  # neither clearly so nor clearly not
-        kind, words = ("bound-together", "are bound to the same 1 processor") if free else ("oversubscribed", "share 1 processor")
-        self.assert_first(kind, "ranks 0, 1", words, ranks=[0, 1])
+        kind, words = ("bound-together", "are bound to the same 1 processor") if free else ("oversubscribed", "may use only 1 of the")
+        self.assert_first(kind, "ranks 0, 1", words, "bind", ranks=[0, 1])
 
     @unittest.skipIf(ALLOWED[:2] != [0, 1], "processors 0 and 1 are not both to be had")
     @under("openmpi")
