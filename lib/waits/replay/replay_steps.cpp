@@ -260,6 +260,13 @@ class Preparation {
     return inside || need.size >= evidence_.smallest_rendezvous || need.size > size_code(kUsualEagerBytes);
   }
 
+  /// What the call was found to wait for until that partner was back (Late return); none: it was not.
+  static WaitPattern late_return(const TimeLine& line, const Event& event, const EventId& partners) {
+    if (event.wait == 0) return WaitPattern::none;
+    const Wait wait = line.waits[event.waits];
+    return wait.cause == partners ? wait.pattern : WaitPattern::none;
+  }
+
   void make_steps(std::size_t at) {
     const TimeLine& line = store_.lines()[at];
     const storage::Sequence<Joined>& joins = all_.line(line.location).joined;
@@ -292,7 +299,8 @@ class Preparation {
         for (std::size_t i = first; i < next; ++i)
           look_for(found[i], line.location, event, began_ns, longest);
         if (longest.ns * 2 >= event.exit_ns - began_ns) {
-          made.needs.push_back({.event = index, .pattern = WaitPattern::none, .cause = longest.call});
+          made.needs.push_back(
+              {.event = index, .pattern = late_return(line, event, longest.call), .cause = longest.call});
           began_ns = longest.until_ns;
         }
       }

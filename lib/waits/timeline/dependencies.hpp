@@ -32,7 +32,7 @@ struct Dependency {
   static constexpr std::uint16_t kMayPass = 1;
   static constexpr std::uint16_t kNonblocking = 2;
 
-  /// On a partner that was outside MPI while the transfer stood still: no wait by any pattern.
+  /// On a partner that was outside MPI while the transfer stood still, where that is no wait by any pattern.
   [[nodiscard]] bool on_progress() const { return pattern == WaitPattern::none && on == On::enter; }
 };
 
