@@ -1,4 +1,5 @@
 #include "commands/list.hpp"
+#include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/mpi_calls.hpp"
 #include "findings/thread_waits.hpp"

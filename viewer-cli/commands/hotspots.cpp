@@ -1,4 +1,5 @@
 #include "commands/list.hpp"
+#include "findings/cause_confidence.hpp"
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/phrases.hpp"

@@ -21,7 +21,7 @@ using PlaceKind = ReportPlace::Kind;
 class TimeLines {
  public:
   TimeLines(const views::Figures& figures, bool without_startup, ReportWriter& out)
-      : figures_(figures), experiment_(figures.experiment()), without_startup_(without_startup), out_(out) {}
+      : experiment_(figures.experiment()), without_startup_(without_startup), out_(out) {}
 
   void write() {
     const std::string text = longest_wait() + dearest_cause() + critical() + outliers();
@@ -144,7 +144,6 @@ class TimeLines {
     return (inside ? " in " : " of ") + out_.scope(variation.context, true, out_.width() / 3);
   }
 
-  const views::Figures& figures_;
   const database::Contents& experiment_;
   bool without_startup_;
   ReportWriter& out_;
