@@ -283,6 +283,9 @@ SCENARIO persistent_cancelled(void) {
     MPI_Cancel(&request);
     CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
     MPI_Request_free(&request);
+    send_word(12);
+  } else {
+    receive_word(12); /* what comes before the receive is cancelled, it takes */
   }
   receive_late(11);
 }
