@@ -1,7 +1,6 @@
 #pragma once
 
 #include "exchange/message_exchange.hpp"
-#include "storage/hash.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/matching/held_up.hpp"
@@ -134,14 +133,7 @@ class Collectives {
   void finish();
 
  private:
-  struct Key {
-    std::uint64_t context;
-    std::uint32_t instance;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const { return storage::hash_of(key.context, key.instance); }
-  };
+  using Key = InstanceKey;
   struct Member {
     EventId call;
     std::int32_t process_rank = -1;  ///< in MPI_COMM_WORLD
@@ -202,12 +194,12 @@ class Collectives {
   TraceStore& store_;
   Completions& completions_;
   Returns& returns_;
-  std::vector<std::uint32_t> initiated_;             // by slot of the contexts
-  tsl::robin_map<Key, std::uint32_t, KeyHash> own_;  // their numbers
-  std::vector<Own> owns_;                            // by number; kept for the next one's members
+  std::vector<std::uint32_t> initiated_;                       // by slot of the contexts
+  tsl::robin_map<Key, std::uint32_t, InstanceKey::Hash> own_;  // their numbers
+  std::vector<Own> owns_;                                      // by number; kept for the next one's members
   std::vector<std::uint32_t> free_;
   std::vector<Gathered> gathered_;  // in this round
-  tsl::robin_map<Key, Instance, KeyHash> instances_;
+  tsl::robin_map<Key, Instance, InstanceKey::Hash> instances_;
 };
 
 }  // namespace culprit::waits

@@ -50,7 +50,7 @@ bool was_outside(const Return& late, std::uint64_t free_ns) {
 }  // namespace
 
 int Returns::home_of(const Key& key) const {
-  return static_cast<int>(KeyHash{}(key) % static_cast<std::size_t>(exchange_.ranks()));
+  return static_cast<int>(InstanceKey::Hash{}(key) % static_cast<std::size_t>(exchange_.ranks()));
 }
 
 void Returns::begin(const CallSite& call, const Begin& operation) {

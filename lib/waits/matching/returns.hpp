@@ -16,6 +16,18 @@
 
 namespace culprit::waits {
 
+/// A collective instance: the how many-th on its communicator or window.
+struct InstanceKey {
+  std::uint64_t context;
+  std::uint32_t instance;
+  friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
+  struct Hash {
+    std::size_t operator()(const InstanceKey& key) const {
+      return storage::hash_of(key.context, key.instance);
+    }
+  };
+};
+
 /// A member's part in a nonblocking collective operation.
 struct Return {
   Presence completing;         ///< the call that completes it; `free_ns` is filled in where all are known
@@ -75,14 +87,7 @@ class Returns {
   void receive(const ReturnedNotice& notice, std::span<const HeldUp> held_up);
 
  private:
-  struct Key {
-    std::uint64_t context;
-    std::uint32_t instance;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const { return storage::hash_of(key.context, key.instance); }
-  };
+  using Key = InstanceKey;
   /// An open request.
   struct Begun {
     Key key;
@@ -109,8 +114,8 @@ class Returns {
   exchange::MessageExchange& exchange_;
   TraceStore& store_;
   RequestTable<Begun> begun_;
-  tsl::robin_map<Key, Own, KeyHash> own_;
-  tsl::robin_map<Key, Instance, KeyHash> instances_;
+  tsl::robin_map<Key, Own, InstanceKey::Hash> own_;
+  tsl::robin_map<Key, Instance, InstanceKey::Hash> instances_;
 };
 
 }  // namespace culprit::waits
