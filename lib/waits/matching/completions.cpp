@@ -21,7 +21,7 @@ Completions::Completions(TraceStore& store, std::span<const std::unique_ptr<Proc
 
 void Completions::completed(const CallSite& call, std::uint64_t id) {
   if (store_.dependencies != nullptr) store_.dependencies->completed(call.rank, id, call.id);
-  const std::uint32_t process = process_of_[static_cast<std::size_t>(call.rank)];
+  const std::uint32_t process = process_of(call.rank);
   const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {
     half->ns = call.enter_ns;
@@ -47,7 +47,7 @@ void Completions::completed(const CallSite& call, std::uint64_t id) {
 }
 
 void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& candidate) {
-  const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
+  const std::uint32_t process = process_of(rank);
   const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {
     half->ns = candidate.ns;
@@ -69,7 +69,7 @@ void Completions::depends(std::int32_t rank, std::uint64_t id, const Candidate& 
 }
 
 void Completions::independent(std::int32_t rank, std::uint64_t id) {
-  const std::uint32_t process = process_of_[static_cast<std::size_t>(rank)];
+  const std::uint32_t process = process_of(rank);
   const auto [half, first] = halves_.try_emplace(process, id);
   if (first) {
     half->kind = Half::Kind::nobody;

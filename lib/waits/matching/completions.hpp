@@ -21,6 +21,10 @@ class Completions {
   /// `own` are the processes that this rank of the analysis has.
   Completions(TraceStore& store, std::span<const std::unique_ptr<ProcessTrace>> own);
 
+  /// The number of the process with this rank in MPI_COMM_WORLD, one of this rank's.
+  [[nodiscard]] std::uint32_t process_of(std::int32_t rank) const {
+    return process_of_[static_cast<std::size_t>(rank)];
+  }
   /// Operation `id` of the process that made this call is complete in it.
   void completed(const CallSite& call, std::uint64_t id);
   /// What operation `id` of the process with this rank in MPI_COMM_WORLD, one of this rank's, depended on;

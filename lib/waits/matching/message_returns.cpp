@@ -10,7 +10,6 @@
 #include "waits/timeline/dependencies.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace culprit::waits {
 
@@ -29,17 +28,6 @@ bool waited(const MessageEnd& end, const MessageEnd& other) {
 }
 
 }  // namespace
-
-MessageReturns::MessageReturns(const RankMap& rank_map, exchange::MessageExchange& exchange,
-                               TraceStore& store, std::span<const std::unique_ptr<ProcessTrace>> own)
-    : rank_map_(rank_map), exchange_(exchange), store_(store), open_(own.size()) {
-  for (std::size_t process = 0; process < own.size(); ++process) {
-    if (own[process]->rank() < 0) continue;
-    const auto rank = static_cast<std::size_t>(own[process]->rank());
-    if (rank >= process_of_.size()) process_of_.resize(rank + 1, 0);
-    process_of_[rank] = static_cast<std::uint32_t>(process);
-  }
-}
 
 bool MessageReturns::may_stand_still(std::uint16_t size) {
   static const std::uint16_t least = size_code(kSeveralSteps);
@@ -80,7 +68,7 @@ void MessageReturns::received(Location sender, std::uint64_t operation, std::uin
 }
 
 void MessageReturns::receive(const ReceivedNotice& notice) {
-  const std::uint32_t process = process_of_[static_cast<std::size_t>(notice.source_rank)];
+  const std::uint32_t process = completions_.process_of(notice.source_rank);
   Open* const open = open_.find(process, notice.operation);
   if (open == nullptr) return;
   if (!open->sent) {

@@ -1,15 +1,14 @@
 #pragma once
 
 #include "exchange/message_exchange.hpp"
+#include "waits/matching/completions.hpp"
 #include "waits/matching/request_table.hpp"
 #include "waits/timeline/process_trace.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/timeline/trace_store.hpp"
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 namespace culprit::waits {
 
@@ -45,9 +44,14 @@ class MessageReturns {
  public:
   using Received = exchange::MessageList<ReceivedNotice, MessageReturnNotice>;
 
-  /// `own` are the processes of this rank of the analysis.
-  MessageReturns(const RankMap& rank_map, exchange::MessageExchange& exchange, TraceStore& store,
-                 std::span<const std::unique_ptr<ProcessTrace>> own);
+  /// `processes` are how many this rank of the analysis has.
+  MessageReturns(const RankMap& rank_map, std::size_t processes, exchange::MessageExchange& exchange,
+                 TraceStore& store, const Completions& completions)
+      : rank_map_(rank_map),
+        exchange_(exchange),
+        store_(store),
+        completions_(completions),
+        open_(processes) {}
 
   /// Whether a message of this Dependency::size may move in several steps.
   [[nodiscard]] static bool may_stand_still(std::uint16_t size);
@@ -76,7 +80,7 @@ class MessageReturns {
   const RankMap& rank_map_;
   exchange::MessageExchange& exchange_;
   TraceStore& store_;
-  std::vector<std::uint32_t> process_of_;  // by rank in MPI_COMM_WORLD
+  const Completions& completions_;  // knows which process has which rank
   RequestTable<Open> open_;
 };
 

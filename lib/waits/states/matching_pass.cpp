@@ -103,7 +103,7 @@ class Pass {
         contexts_(*(result_.contexts = std::make_unique<Contexts>(analysis, own))),
         exchange_(analysis),
         completions_(result_.store, own),
-        message_returns_(rank_map, exchange_, result_.store, own),
+        message_returns_(rank_map, own.size(), exchange_, result_.store, completions_),
         messages_(rank_map, contexts_, own.size(), exchange_, result_.store, completions_, message_returns_),
         returns_(exchange_, result_.store, own.size()),
         collectives_(contexts_, exchange_, result_.store, completions_, returns_),
