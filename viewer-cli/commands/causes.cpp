@@ -202,10 +202,12 @@ class CauseRows {
     if (group.part_ns > 0)
       text += "; " + keep(duration(seconds_of(group.part_ns), options_.unicode)) + " of it indirectly";
     if (!group.whom.empty() && group.other != database::kNone) {
-      text += "; made " + threads_phrase(experiment_, group.whom.locations()) + " wait in " +
-              keep(procedure_name(experiment_, waiting_in(experiment_, group.other), kWholeName,
-                                  options_.unicode)) +
-              part_of_waits_phrase(group, options_) + (is_most(group) ? "" : ", and others elsewhere");
+      const database::ContextId procedure = waiting_in(experiment_, group.other);
+      text += "; made " + threads_phrase(experiment_, group.whom.locations()) + " wait";
+      // No sample says where some waits of threads are: they are whole threads'.
+      if (procedure != database::kNone)
+        text += " in " + keep(procedure_name(experiment_, procedure, kWholeName, options_.unicode));
+      text += part_of_waits_phrase(group, options_) + (is_most(group) ? "" : ", and others elsewhere");
     }
     if (key.between) text += "; code undetermined";
     const CauseConfidence::Judgement judged = confidence_.of_path(group.ns, group.context, key.between);

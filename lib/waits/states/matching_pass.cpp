@@ -173,9 +173,21 @@ class Pass {
       cursor.line = &result_.store.line(rank_map.location_of(cursor.rank, cursor.thread));
   }
 
+  /// Collective.
+  void tell_lengths_of_samples() {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const Cursor& cursor : cursors_) {
+      cursor.line->sample_ns = cursor.lengths.single();
+      if (cursor.line->sample_ns > 0) least = std::min(least, cursor.line->sample_ns);
+    }
+    least = ~analysis_.all_max(~least);
+    for (const Cursor& cursor : cursors_)
+      cursor.line->sample_ns = single_of_run(cursor.line->sample_ns, least);
+  }
+
   /// Some time lines at a time, so that what they send others takes some megabytes.
   void classify_lines() {
-    for (const Cursor& cursor : cursors_) cursor.line->sample_ns = cursor.lengths.single();
+    tell_lengths_of_samples();
     OwnTimes own_times(rank_map_, result_.regions);
     WaitSums wait_sums;
     WaitClassification classification(result_.regions, wait_sums);

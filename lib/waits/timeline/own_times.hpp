@@ -61,7 +61,8 @@ class ContextTimes {
 // How long a single sample of a time line stands for.
 
 /// The lengths of a time line's samples, inside MPI calls and outside. A sample of a sleep is many in one:
-/// where a program mostly sleeps, only those inside calls show what a single one is.
+/// where a program mostly sleeps, only those inside calls show what a single one is; where it hardly calls
+/// MPI, too, those of other lines do (single_of_run()).
 class SampleLengths {
  public:
   void add(std::uint64_t ns) {
@@ -88,5 +89,12 @@ class SampleLengths {
   std::array<Alike, 65> by_bits_{};
   std::uint64_t all_ = 0;
 };
+
+/// What a single sample of a line stands for, of which SampleLengths::single() says `own_ns`, where the
+/// smallest of all lines is `least_ns`: periods may differ a little, sleeps are many times as long.
+constexpr std::uint64_t single_of_run(std::uint64_t own_ns, std::uint64_t least_ns) {
+  constexpr std::uint64_t kSleeps = 4;
+  return own_ns / kSleeps > least_ns ? least_ns : own_ns;
+}
 
 }  // namespace culprit::waits

@@ -328,4 +328,16 @@ TEST_CASE("most of the waiting is charged to the code that causes it, however th
   }
 }
 
+// A sample of a sleep is many in one. Of a line of sleeps alone, one would look like chance.
+TEST_CASE("one sample of a whole sleep is enough to charge it") {
+  SampledProgram program(2, 7);
+  for (const double work_ms : {20, 10}) {
+    program.compute(1, "work", work_ms);
+    program.sleep(0, "nap", 20);
+    program.barrier();
+  }
+  const ScriptedRun run = program.run();
+  CHECK(share_of(analyse(run), program, run.paths, {{0, "nap"}}) > 0.95);
+}
+
 }  // namespace cause_scenarios_test

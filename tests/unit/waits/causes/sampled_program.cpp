@@ -53,6 +53,11 @@ void SampledProgram::compute(std::int32_t rank, std::string_view chain, double m
                           .ns = static_cast<std::uint64_t>(1e6 * ms * std::max(noise, 0.5))});
 }
 
+void SampledProgram::sleep(std::int32_t rank, std::string_view chain, double ms) {
+  script(rank).push_back(
+      {.kind = Kind::sleep, .path = path_of(chain), .ns = static_cast<std::uint64_t>(1e6 * ms)});
+}
+
 void SampledProgram::send(std::int32_t rank, std::int32_t to, std::string_view chain) {
   script(rank).push_back({.kind = Kind::send, .path = call_path(chain, "MPI_Send"), .peer = to});
 }
@@ -108,6 +113,9 @@ bool SampledProgram::take(std::int32_t at, const Step& step, ScriptedRun& run) {
   switch (step.kind) {
     case Kind::compute:
       work(at, step, run);
+      return true;
+    case Kind::sleep:
+      doze(at, step, run);
       return true;
     case Kind::send:
       sent_[{at, step.peer}].push_back(rank.now);
@@ -167,6 +175,13 @@ void SampledProgram::work(std::int32_t at, const Step& step, ScriptedRun& run) {
     if (rank.sample >= rank.now - step.ns)
       run.sample(at, rank.sample, rank.sample - std::min(rank.sample, kPeriod), step.path);
   }
+}
+
+void SampledProgram::doze(std::int32_t at, const Step& step, ScriptedRun& run) {
+  Rank& rank = at_[static_cast<std::size_t>(at)];
+  run.sample(at, rank.now + step.ns - 1, rank.now, step.path);
+  rank.now += step.ns;
+  while (rank.sample < rank.now) rank.sample += kPeriod;
 }
 
 void SampledProgram::call(std::int32_t at, const Step& step, std::uint64_t exit, const Operation& operation,

@@ -20,6 +20,8 @@ class SampledProgram {
   SampledProgram(std::int32_t ranks, std::uint64_t seed);
 
   void compute(std::int32_t rank, std::string_view chain, double ms);
+  /// Takes exactly so long, of which one sample at the end tells.
+  void sleep(std::int32_t rank, std::string_view chain, double ms);
   /// Blocking; sends are buffered. `chain` is where the call is made from.
   void send(std::int32_t rank, std::int32_t to, std::string_view chain = "");
   void receive(std::int32_t rank, std::int32_t from, std::string_view chain = "");
@@ -38,7 +40,7 @@ class SampledProgram {
   [[nodiscard]] std::uint32_t path_of(std::string_view chain);
 
  private:
-  enum class Kind : std::uint8_t { compute, send, receive, barrier, allreduce, broadcast };
+  enum class Kind : std::uint8_t { compute, sleep, send, receive, barrier, allreduce, broadcast };
   struct Step {
     Kind kind = Kind::compute;
     std::uint32_t path = 0;
@@ -69,6 +71,7 @@ class SampledProgram {
   bool take(std::int32_t at, const Step& step, ScriptedRun& run);
   bool take_collective(std::int32_t at, const Step& step, ScriptedRun& run);
   void work(std::int32_t at, const Step& step, ScriptedRun& run);
+  void doze(std::int32_t at, const Step& step, ScriptedRun& run);
   void call(std::int32_t at, const Step& step, std::uint64_t exit, const Operation& operation,
             ScriptedRun& run);
 

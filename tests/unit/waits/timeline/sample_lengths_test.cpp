@@ -23,5 +23,11 @@ TEST_CASE("a few samples cut short do not stand for all", "[waits]") {
   CHECK(lengths.single() == 5 * kMs);
 }
 
+TEST_CASE("a line of sleeps alone has samples as short as those of other lines", "[waits]") {
+  CHECK(single_of_run(30 * kMs, 5 * kMs) == 5 * kMs);
+  CHECK(single_of_run(11 * kMs, 5 * kMs) == 11 * kMs);  // its period grew
+  CHECK(single_of_run(0, 5 * kMs) == 0);
+}
+
 }  // namespace
 }  // namespace culprit::waits
