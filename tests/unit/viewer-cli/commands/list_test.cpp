@@ -228,6 +228,16 @@ TEST_CASE("causes say whom they made wait, at the call where most of their cost 
   CHECK(json[2]["waiter_path"].is_null());
 }
 
+TEST_CASE("causes of waits that no sample met do not say where these were") {
+  WaitingSample waiting;
+  constexpr ContextId kRun = 0;
+  database::Experiment& e = waiting.sample.build();
+  e.waits = {{WaitPattern::omp_barrier, 5, kRun, 2, waiting.spmv, true, 8 * kSecond, 4}};
+  e.trace.causes = {{2, {waiting.spmv, false}, 8 * kSecond, 0, kRun}};
+  CHECK_THAT(flat(run(waiting.sample, {"causes"})),
+             Catch::Contains("rank 2; made rank 5 wait (part of 4 waits, mean 2.00 s)"));
+}
+
 TEST_CASE("hotspots say how often others waited for them") {
   WaitingSample waiting;
   database::TraceAnalyses& trace = waiting.sample.build().trace;
