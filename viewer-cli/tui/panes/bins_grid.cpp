@@ -1,4 +1,5 @@
 // Maps of ranks over time, bin by bin: waiting, MPI calls, and in which code each rank was.
+#include "findings/coverage.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
@@ -203,7 +204,7 @@ class Code final : public Bins {
   }
 
   [[nodiscard]] std::string title(std::size_t, bool) const override {
-    return "Where each rank spent most of its time";
+    return of_lines(experiment(), "Where each rank spent most of its time");
   }
   [[nodiscard]] std::string describe(std::size_t row, std::size_t column, bool unicode) const override {
     const database::ContextId where = context(row, column);

@@ -4,6 +4,7 @@
 // many, the bins are shown.
 #include "tui/panes/calls_grid.hpp"
 
+#include "findings/coverage.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
@@ -51,7 +52,8 @@ std::string moved(const Stretch& call) {
 }  // namespace
 
 CallsGrid::CallsGrid(const database::Contents& experiment, std::unique_ptr<TimeGrid> bins, SingleCalls& calls)
-    : map_(experiment.trace().time_map),
+    : line_(of_lines(experiment, "rank")),
+      map_(experiment.trace().time_map),
       bins_(std::move(bins)),
       calls_(calls),
       parts_(experiment.contexts.size(), kUnknown),
@@ -180,9 +182,10 @@ bool CallsGrid::is_critical(std::size_t row, std::size_t first, std::size_t last
 std::string CallsGrid::title(std::size_t width, bool unicode) const {
   if (const std::string failure = calls_.failure(); !failure.empty())
     return shorten_middle(failure, width, unicode);
-  if (read_ == nullptr) return "Where each rank spent most of its time; reading single calls...";
-  return read_->cut ? "Where each rank spent most of its time; too many calls to show each: zoom in (+)"
-                    : "What each rank did, call by call";
+  const std::string most = "Where each " + line_ + " spent most of its time; ";
+  if (read_ == nullptr) return most + "reading single calls...";
+  return read_->cut ? most + "too many calls to show each: zoom in (+)"
+                    : "What each " + line_ + " did, call by call";
 }
 
 std::string CallsGrid::column_name(std::size_t column, bool /*unicode*/) const {
@@ -218,7 +221,7 @@ std::string CallsGrid::describe(std::size_t row, std::size_t column, bool unicod
   if (const std::string what = moved(*here); !what.empty()) text += ", " + what;
   if (here->waited_ns == 0) return text;
   text += "; waits " + duration(seconds_of(here->waited_ns), unicode);
-  if (here->waited_for >= 0) text += " for rank " + std::to_string(here->waited_for);
+  if (here->waited_for >= 0) text += " for " + line_ + ' ' + std::to_string(here->waited_for);
   return text + " (" + std::string(metrics::name_of(here->pattern)) + ')';
 }
 

@@ -4,6 +4,7 @@
 #include "tui/state/single_calls.hpp"
 
 #include <map>
+#include <string>
 
 namespace culprit::viewer::tui {
 
@@ -73,6 +74,7 @@ class CallsGrid final : public TimeGrid {
   void add_row(std::size_t row, const std::vector<std::uint64_t>& borders,
                std::vector<std::uint64_t>& sums) const;
 
+  std::string line_;  ///< what a row is of: "rank" or "thread"
   const database::TimeMap& map_;
   std::unique_ptr<TimeGrid> bins_;
   SingleCalls& calls_;

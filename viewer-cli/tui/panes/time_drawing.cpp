@@ -247,10 +247,11 @@ void TimePane::draw_bar(Canvas& canvas, const Area& bar, std::uint64_t mean) con
 
 void TimePane::draw_labels(Canvas& canvas, const Area& area, const Area& inside) const {
   const std::size_t ranks = ranks_.shown(grid_->rows());
+  const std::string name = of_lines(workspace_.experiment(), "rank ");
   for (std::size_t line = 0; line < map_.lines; ++line) {
     const std::size_t rank = first_of(line, map_.lines, ranks);
     const bool here = ranks_.first + rank == ranks_.cursor;
-    const std::string text = "rank " + std::to_string(grid_->rank(ranks_.first + rank));
+    const std::string text = name + std::to_string(grid_->rank(ranks_.first + rank));
     canvas.write(inside.row + static_cast<int>(line) * bar_height_, area.column, text,
                  here ? Tone::strong : Tone::dim, kLabelWidth);
   }

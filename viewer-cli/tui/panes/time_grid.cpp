@@ -1,5 +1,6 @@
 #include "tui/panes/time_grid.hpp"
 
+#include "findings/coverage.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
@@ -106,16 +107,18 @@ std::optional<std::uint64_t> total_of(const database::TraceAnalyses& trace, cons
   return sum;
 }
 
-std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace) {
+std::vector<TimeChoice> time_choices(const database::Contents& experiment) {
+  const database::TraceAnalyses& trace = experiment.trace();
   std::vector<TimeChoice> choices;
   if (!trace.variations.empty() && !trace.variations.front().rows.empty())
     choices = {{Kind::iterations, {}}, {Kind::above_median, {}}};
   for (std::uint32_t metric = 0; !choices.empty() && metric < trace.metrics.size(); ++metric)
     choices.push_back({.kind = Kind::metric, .pattern = {}, .metric = metric});
   if (trace.time_map.rows.empty()) return choices;
-  choices.push_back({Kind::waiting, {}});
+  const bool of_ranks = !lines_are_threads(experiment);
+  if (of_ranks) choices.push_back({Kind::waiting, {}});
   if (thread_waits_ns(trace.time_map) != 0) choices.push_back({Kind::threads, {}});
-  choices.push_back({Kind::calls, {}});
+  if (of_ranks) choices.push_back({Kind::calls, {}});
   choices.push_back({Kind::code, {}});
   std::map<WaitPattern, std::uint64_t> sums;
   for (const TimeMap::Row& row : trace.time_map.rows) {

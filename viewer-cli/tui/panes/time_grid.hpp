@@ -135,7 +135,7 @@ constexpr std::size_t first_of(std::size_t cell, std::size_t cells, std::size_t 
 }
 
 /// What the database has of it, iterations first, patterns with most waiting first.
-std::vector<TimeChoice> time_choices(const database::TraceAnalyses& trace);
+std::vector<TimeChoice> time_choices(const database::Contents& experiment);
 
 /// `waiting`, `in MPI calls`, `wait-at-nxn`, …
 std::string name_of_choice(const database::Contents& experiment, const TimeChoice& choice);

@@ -1,6 +1,7 @@
 #include "tui/panes/time_pane.hpp"
 
 #include "commands/variation.hpp"
+#include "findings/coverage.hpp"
 #include "text/quantity.hpp"
 #include "text/table.hpp"
 #include "tui/pages/explain.hpp"
@@ -45,7 +46,7 @@ TimePane::TimePane(Workspace& workspace, Host& host, const FindingsTask& finding
 const TimeGrid* TimePane::grid() {
   if (grid_) return grid_.get();
   if (findings_.ready() == nullptr) return nullptr;  // results of time lines are still being read
-  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment());
   if (choices.empty()) return nullptr;
   if (std::find(choices.begin(), choices.end(), choice_) == choices.end()) choice_ = choices.front();
   grid_ = make_time_grid(workspace_.experiment(), choice_, finer_);
@@ -138,7 +139,7 @@ bool TimePane::work() {
 }
 
 void TimePane::next_choice(bool backwards) {
-  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment().trace());
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment());
   const auto now =
       static_cast<std::size_t>(std::find(choices.begin(), choices.end(), choice_) - choices.begin());
   show(choices[(now + (backwards ? choices.size() - 1 : 1)) % choices.size()]);
@@ -148,7 +149,7 @@ void TimePane::ask_choice() {
   const database::TraceAnalyses& trace = workspace_.experiment().trace();
   Menu menu;
   menu.title = "Over time";
-  const std::vector<TimeChoice> choices = time_choices(trace);
+  const std::vector<TimeChoice> choices = time_choices(workspace_.experiment());
   for (const TimeChoice& each : choices) {
     if (each == choice_) menu.cursor = static_cast<int>(menu.entries.size());
     const std::optional<std::uint64_t> total = total_of(trace, each);
@@ -301,7 +302,7 @@ std::vector<Hint> TimePane::hints() const {
 
 std::string TimePane::status() const {
   if (!grid_) return {};
-  return "rank " + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
+  return of_lines(workspace_.experiment(), "rank ") + std::to_string(grid_->rank(ranks_.cursor)) + ", " +
          grid_->describe(ranks_.cursor, segments_.cursor, workspace_.unicode());
 }
 

@@ -132,6 +132,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Where threads are compared, rows are threads, and nothing is of ranks or MPI") {
+  DrivenBrowser driven(100, 30, true, [](database::Example& example) { example.experiment.run.ranks = 0; });
+  driven.type("7m");
+  INFO(driven.screen());
+  CHECK_FALSE(contains(driven.screen(), "in MPI calls"));
+  driven.type("code\n");
+  CHECK(contains(driven.line(1), "Where each thread spent most of its time"));
+  CHECK(contains(driven.screen(), "thread 0, at 0 s"));
+}
+
 TEST_CASE("The axis of time has round numbers between its ends, also where it is zoomed") {
   DrivenBrowser driven(120, 30);
   driven.type("7");
