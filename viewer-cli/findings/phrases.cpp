@@ -353,34 +353,61 @@ namespace {
 
 using database::ContextId;
 
-/// Where a procedure is called: `solve (a.c:12)`.
-std::string site_phrase(const database::Contents& experiment, ContextId procedure, std::size_t width,
-                        bool unicode) {
+/// Where a procedure is called.
+struct CallSite {
+  std::string around, where;  ///< `solve`, `a.c:12`; empty where it is not known
+  friend bool operator==(const CallSite&, const CallSite&) = default;
+};
+
+CallSite site_of(const database::Contents& experiment, ContextId procedure, std::size_t width, bool unicode) {
   const ContextId site = experiment.contexts[procedure].parent;
   const ContextId around = enclosing_procedure(experiment, site);
-  std::string phrase =
-      around == database::kNone ? std::string() : procedure_name(experiment, around, width, unicode);
-  const std::string where = views::place(views::frame_of(experiment, experiment.contexts[site]));
-  if (!where.empty()) phrase.append(phrase.empty() ? "(" : " (").append(where).append(")");
-  return phrase;
+  return {around == database::kNone ? std::string() : procedure_name(experiment, around, width, unicode),
+          views::place(views::frame_of(experiment, experiment.contexts[site]))};
+}
+
+/// `solve (a.c:12)`.
+std::string site_phrase(const CallSite& site) {
+  if (site.where.empty()) return site.around;
+  return site.around + (site.around.empty() ? "(" : " (") + site.where + ')';
 }
 
 /// `MPI_Barrier in solve (a.c:12)`; where the `other` call reads the same, with the innermost caller that
 /// differs: `MPI_Barrier in solve (a.c:12) called from main (a.c:20)`.
 std::string call_phrase(const database::Contents& experiment, ContextId call, ContextId other,
                         std::size_t width, bool unicode) {
-  const auto site = [&](ContextId procedure) { return site_phrase(experiment, procedure, width, unicode); };
+  const auto site = [&](ContextId procedure) { return site_of(experiment, procedure, width, unicode); };
   std::string phrase = procedure_name(experiment, call, width, unicode);
-  if (const std::string here = site(call); !here.empty()) phrase.append(" in ").append(here);
+  if (const std::string here = site_phrase(site(call)); !here.empty()) phrase.append(" in ").append(here);
   if (other == call || other == database::kNone || site(call) != site(other)) return phrase;
   const auto caller = [&](ContextId at) {
     return enclosing_procedure(experiment, experiment.contexts[at].parent);
   };
   for (ContextId a = caller(call), b = caller(other); a != b && a != database::kNone && b != database::kNone;
        a = caller(a), b = caller(b)) {
-    if (site(a) != site(b)) return phrase + " called from " + site(a);
+    if (site(a) != site(b)) return phrase + " called from " + site_phrase(site(a));
   }
   return phrase;
+}
+
+/// `from MPI_Bcast in main (a.c:5) to MPI_Allreduce in solve (a.c:12)`; of calls of one function in one
+/// procedure `between calls of MPI_Allreduce in solve, from a.c:12 to a.c:15,`, or, where they read the same,
+/// `between calls of MPI_Allreduce in solve (a.c:12)`.
+std::string gap_phrase(const database::Contents& experiment, const database::VaryingGap& gap,
+                       std::size_t width, bool unicode) {
+  const std::string to = call_phrase(experiment, gap.context, gap.after, width, unicode);
+  if (gap.after == database::kNone) return "from the start to " + to;
+  const std::string from = call_phrase(experiment, gap.after, gap.context, width, unicode);
+  if (from == to) return "between calls of " + to;
+  const std::string name = procedure_name(experiment, gap.context, width, unicode);
+  const CallSite begin = site_of(experiment, gap.after, width, unicode);
+  const CallSite end = site_of(experiment, gap.context, width, unicode);
+  const bool alike = name == procedure_name(experiment, gap.after, width, unicode) &&
+                     begin.around == end.around && !end.around.empty();
+  if (alike && begin.where != end.where && !begin.where.empty() && !end.where.empty())
+    return "between calls of " + name + " in " + end.around + ", from " + begin.where + " to " + end.where +
+           ',';
+  return "from " + from + " to " + to;
 }
 
 }  // namespace
@@ -395,12 +422,8 @@ std::vector<std::string> varying_gap_phrases(const database::Contents& experimen
     const double explained_s = std::min(seconds_of(gap.unexplained_ns), most_s);
     if (explained_s <= kWorthSaying * seconds_of(gap.unexplained_ns)) break;
     most_s -= explained_s;
-    const std::string call = call_phrase(experiment, gap.context, gap.after, width, unicode);
-    const std::string from = gap.after == database::kNone
-                                 ? "the start"
-                                 : call_phrase(experiment, gap.after, gap.context, width, unicode);
     std::string& phrase = phrases.emplace_back("The time ");
-    phrase.append(gap.after == gap.context ? "between calls of " : "from " + from + " to ").append(call);
+    phrase.append(gap_phrase(experiment, gap, width, unicode));
     phrase.append(" varies from one iteration to the next: ").append(time(gap.mean_ns));
     phrase.append(" on average, with a standard deviation of ").append(time(gap.deviation_ns));
     phrase.append(". That explains up to ").append(keep(duration(explained_s, unicode)));

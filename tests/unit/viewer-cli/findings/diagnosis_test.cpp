@@ -171,6 +171,41 @@ TEST_CASE("gaps between calls of one place are called so") {
   CHECK(varying_gap_phrases(solver.sample.experiment(), 0, 60, false).empty());
 }
 
+TEST_CASE("gaps between two calls of a function are named by it once") {
+  using database::ContextId;
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const ContextId solve = sample.add(0, {ContextKind::procedure, "solve", "app.c", 1});
+  const auto call = [&](ContextId around, std::uint32_t line) {
+    const ContextId site = sample.add(around, {ContextKind::call, "", line > 0 ? "app.c" : "", line});
+    return sample.add(site, {ContextKind::procedure, "MPI_Allreduce", "", 0, "libmpi.so"});
+  };
+  const ContextId first = call(solve, 12), second = call(solve, 15);
+  // Without lines, as of a program without debugging information.
+  const ContextId unplaced = call(solve, 0), loop = sample.add(solve, {ContextKind::loop, "", "", 0});
+  const ContextId again = call(loop, 0);
+  const ContextId elsewhere = call(sample.add(0, {ContextKind::procedure, "main", "app.c", 30}), 31);
+  sample.finish();
+  const auto text = [&](ContextId after, ContextId context) {
+    database::VaryingGap gap{};
+    gap.after = after;
+    gap.context = context;
+    gap.idle_ns = gap.unexplained_ns = kSecond;
+    sample.build().varying_gaps = {gap};
+    return unwrapped(varying_gap_phrases(sample.experiment(), 8, 60, false).at(0));
+  };
+  CHECK(text(first, second)
+            .starts_with(
+                "The time between calls of MPI_Allreduce in solve, from app.c:12 to app.c:15, varies "));
+  CHECK(text(unplaced, again).starts_with("The time between calls of MPI_Allreduce in solve varies "));
+  CHECK(text(elsewhere, first)
+            .starts_with(
+                "The time from MPI_Allreduce in main (app.c:31) to MPI_Allreduce in solve (app.c:12) "));
+  CHECK(text(database::kNone, first)
+            .starts_with("The time from the start to MPI_Allreduce in solve (app.c:12) varies "));
+}
+
 TEST_CASE("where processors lack, work is compared by CPU time") {
   views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU"});
   const std::uint32_t role = sample.add_role("main");
