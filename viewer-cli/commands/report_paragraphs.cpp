@@ -120,15 +120,16 @@ class Report {
     const std::string amount = of(diagnosis_.idle_s, diagnosis_.total_s) + ' ' + unit();
     if (diagnosis_.idle_s == 0) {
       const bool alone = experiment_.run.ranks == 0;
-      out_.say(
-          "None of the run is waiting (" + amount + ')' +
-          (alone ? ": " + without_mpi() + ", and no thread was seen to wait." : ": no waiting was seen.") +
-          (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
+      out_.say("None of the run is waiting (" + amount + ')' + (alone ? ": " + without_mpi() : "") + '.' +
+               (partly_measured(experiment_).empty() ? "" : ' ' + little_idleness_phrase(experiment_)));
       return;
     }
-    std::string text = out_.link(capitalized(out_.share(diagnosis_.idle_share())) + " of the run is waiting",
-                                 PlaceKind::waiting) +
-                       " (" + amount + ")";
+    std::string text =
+        verdict_.states_waiting
+            ? out_.link("Waiting", PlaceKind::waiting) + " takes " + amount
+            : out_.link(capitalized(out_.share(diagnosis_.idle_share())) + " of the run is waiting",
+                        PlaceKind::waiting) +
+                  " (" + amount + ")";
     const std::string where = calls(diagnosis_.where, diagnosis_.idle_s);
     text += where.empty() ? "." : "; " + where + '.';
     if (diagnosis_.idle_share() < kWorthReporting) {

@@ -73,6 +73,11 @@ bool lacks_processors(const Losses& losses) {
   return !is_little(lost_s, losses) && lacked_s >= kLittle * lost_s;
 }
 
+/// Whether waiting for messages is for processes of another world, in the first place.
+bool mostly_elsewhere(const Losses& losses) {
+  return losses.elsewhere_s >= kLargePart * losses.messages_s;
+}
+
 /// The words for each kind.
 class VerdictWords {
  public:
@@ -123,7 +128,7 @@ class VerdictWords {
                (experiment_.trace().traced > 0 ? "from one iteration to the next" : "while the run lasts") +
                ". Ranks wait for that " + share(losses_.intermittent_s) + " of the time." + dearest();
       case VerdictKind::messages:
-        if (losses_.elsewhere_s >= kLargePart * losses_.messages_s) return elsewhere();
+        if (mostly_elsewhere(losses_)) return elsewhere();
         return messages();
       case VerdictKind::io:
         return "Input and output take " + share(losses_.io_s) + " of the time" + io();
@@ -213,11 +218,13 @@ class VerdictWords {
     const bool uneven = losses_.serial_s + losses_.lasting_s >= kNotableWaiting * losses_.total_s;
     const bool alone = experiment_.run.ranks == 1;
     const std::string even = uneven || alone ? "" : ", and none is consistently slower than the others";
-    if (moving_s > waiting_s)
-      return "Communication takes " + share(losses_.messages_s) + " of the time: in " + share(moving_s) +
-             " MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
+    if (moving_s > waiting_s) {
+      const std::string all = share(losses_.messages_s), work = share(moving_s);
+      return "Communication takes " + all + " of the time: " + (work == all ? "" : "in " + work + ' ') +
+             "MPI calls work, such as copying messages" + in_calls(hardest_working_call(experiment_)) +
              "; in " + share(waiting_s) + (alone ? " the rank waits" : " ranks wait") + even +
              other_waiting(waiting_s) + '.';
+    }
     // The largest of all waiting is most of this part only where it is that large.
     const bool most = !diagnosis_.where.empty() && 2 * diagnosis_.where.front().seconds >= waiting_s;
     std::string detail = most ? in_calls(diagnosis_.where.front().name) : "";
@@ -452,6 +459,41 @@ std::string verdict_of_the_rest(const views::Figures& figures, std::size_t width
 
 }  // namespace
 
+namespace {
+
+/// The waiting that a verdict states as a share of the time; none where it states another share.
+std::optional<double> stated_waiting_s(VerdictKind kind, const Losses& losses, double idle_s) {
+  switch (kind) {
+    case VerdictKind::healthy:
+      return idle_s;
+    case VerdictKind::uneven_lasting:
+      return losses.lasting_s;
+    case VerdictKind::uneven_drifting:
+      return losses.drifting_s;
+    case VerdictKind::uneven_intermittent:
+      return losses.intermittent_s;
+    case VerdictKind::serial:
+      return losses.serial_s;
+    case VerdictKind::messages:
+      return mostly_elsewhere(losses) ? losses.elsewhere_s : losses.messages_s - losses.moving_s;
+    case VerdictKind::threads_idle:
+      if (losses.overhead_s <= losses.threads_s) return losses.threads_lost_s;
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Whether that reads as all waiting does.
+bool states_waiting(VerdictKind kind, const Losses& losses, double idle_s) {
+  const std::optional<double> stated_s = stated_waiting_s(kind, losses, idle_s);
+  if (!stated_s || losses.total_s <= 0) return false;
+  return round_percent(*stated_s / losses.total_s) == round_percent(idle_s / losses.total_s);
+}
+
+}  // namespace
+
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode) {
   MeasuredLosses measured = measure_losses(figures, diagnosis);
@@ -476,6 +518,7 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   return {.kind = kind,
           .end = end,
           .text = end + words.loss(kind),
+          .states_waiting = states_waiting(kind, measured.losses, diagnosis.idle_s),
           .confidence = lost_paths_text(figures.experiment()).empty()
                             ? confidence(kind, measured, all_ranks_traced(figures.experiment()))
                             : Confidence::hint,

@@ -36,6 +36,7 @@ struct Verdict {
   VerdictKind kind = VerdictKind::healthy;
   std::string end;   ///< what ended the run, where a rank did: `Rank 2 was ended by SIGSEGV (…). `
   std::string text;  ///< a sentence or two, which begin with `end`
+  bool states_waiting = false;  ///< with the share of the time that is waiting, which none need state again
   database::Confidence confidence = database::Confidence::sure;
   Losses losses;
   IdlenessParts waiting;

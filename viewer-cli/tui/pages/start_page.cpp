@@ -77,9 +77,11 @@ class StartPage {
       page_.say(phrase, width_, 0, Tone::warning);
       page_.say("", width_);
     }
-    std::string text = keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" +
-                       keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) +
-                       " over all threads)";
+    const std::string amount =
+        keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) + " over all threads";
+    std::string text = findings_.verdict.states_waiting ? "Waiting takes " + amount
+                                                        : keep(percent(diagnosis_.idle_share())) +
+                                                              " of the run is spent waiting (" + amount + ')';
     std::vector<std::string> parts;
     for (const IdleIn& call : diagnosis_.where) {
       const double part = diagnosis_.idle_s > 0 ? call.seconds / diagnosis_.idle_s : 0;
