@@ -37,7 +37,7 @@ COMMANDS = [
     ["view", "flat", "--min", "0"], ["hot-path"], ["threads", "c1"], ["blame"], ["suspects"], ["waits"], ["causes"],
     ["critical-path"], ["hotspots"], ["variation"], ["communication"], ["efficiency"], ["info"],
 ]
-NO_CSV = {"report", "efficiency", "info"}
+NO_CSV = {"report", "info"}
 EXPORTS = ["collapsed", "speedscope", "hatchet", "caliper", "csv", "json", "html", "pprof", "firefox", "perfetto"]
 
 

@@ -244,11 +244,22 @@ ORDER = {
 }
 LISTED = {"critical-path": "paths", "diff": "nodes", "communication": "paths"}
 ON_TRACE = ("causes", "critical-path", "hotspots", "variation")
-NO_TABLE = ("report", "info", "efficiency")
+NO_TABLE = ("report", "info")
+
+
+def efficiency_rows(result):
+    """The figures by level, with the place and the name of each."""
+    regions, threads, iterations = result["regions"], result["threads"] or {}, result["iterations"] or {"each": []}
+    levels = [("run", result), ("threads", threads), *(("region", each) for each in regions),
+              ("iterations", iterations), *(("iteration", each) for each in iterations["each"])]
+    return [(level, figure, value) for level, figures in levels for figure, value in figures.items()
+            if not isinstance(value, (dict, list, str)) and figure not in ("threads", "iterations", "iteration")]
 
 
 def rows_of(command, result):
     """The rows that the csv has, too."""
+    if command == "efficiency":
+        return efficiency_rows(result)
     if command == "critical-path":
         return [(each, rank) for each in result["paths"] for rank in each["ranks"]]
     if command == "variation":
@@ -282,6 +293,9 @@ class Answers:
                 lines = list(csv.reader(io.StringIO(table)))
                 self.assertEqual({len(line) for line in lines}, {len(lines[0])}, command)
                 self.assertEqual(len(lines) - 1, len(rows_of(command, result)), command)
+                if command == "efficiency":
+                    found = [(level, figure, float(value) if value else None) for level, _, _, figure, value in lines[1:]]
+                    self.assertEqual(found, rows_of(command, result))
             for columns in ("1", "80"):
                 shown = harness.run([harness.VIEWER, database, command, *words],
                                     env=dict(harness.ENVIRONMENT, COLUMNS=columns, TERM="xterm-256color")).stdout

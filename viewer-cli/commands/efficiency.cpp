@@ -1,4 +1,4 @@
-// POP efficiencies (docs/algorithms.md 10) of the run and of marked regions, and their text, json and csv.
+// POP efficiencies (docs/algorithms.md 10) of the run and of marked regions, and their text.
 #include "commands/efficiency.hpp"
 
 #include "blame/machine.hpp"
@@ -16,8 +16,6 @@
 #include <map>
 #include <optional>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
 namespace {
@@ -138,22 +136,6 @@ std::optional<double> transfer_in(const database::Contents& experiment,
   return all > 0 ? std::optional(outside / all) : std::nullopt;
 }
 
-/// What of the figures a table has: all, or those that a profile knows too.
-enum class Which : std::uint8_t { all, of_profiles };
-
-void add_columns(Table::Columns& columns, Which which) {
-  for (const EfficiencyFigure& figure : kEfficiencyFigures)
-    if (which == Which::all || !figure.exact) columns.push_back({figure.key});
-}
-
-void add_cells(Table::Row& row, const Efficiency& result, Which which) {
-  for (const EfficiencyFigure& figure : kEfficiencyFigures) {
-    if (which != Which::all && figure.exact) continue;
-    const bool known = figure.exact ? result.exact : result.ranks != 0;
-    row.push_back(known ? Table::Cell(result.*figure.value) : Table::Cell());
-  }
-}
-
 template <typename Of>
 void write_figure(std::ostream& out, const Screen& screen, const FigureOf<Of>& figure, const Of& result) {
   const std::string name = figure.name;
@@ -230,57 +212,6 @@ void write_iterations(std::ostream& out, const Screen& screen, const IterationEf
                                     : ""),
               screen.width)
       << '\n';
-}
-
-Json iterations_json(const database::Contents& experiment, const IterationEfficiency& iterations) {
-  if (iterations.all.ranks == 0) return nullptr;
-  Table::Columns columns;
-  add_columns(columns, Which::of_profiles);
-  columns.push_back({"time_s"});
-  const auto row_of = [](const Efficiency& one) {
-    Table::Row row;
-    add_cells(row, one, Which::of_profiles);
-    row.emplace_back(one.run_s);
-    return row;
-  };
-  Json result = to_json(experiment, columns, row_of(iterations.all));
-  Table each{columns, {}};
-  each.columns.push_back({"iteration"});
-  for (const Efficiency& one : iterations.each) {
-    Table::Row row = row_of(one);
-    row.emplace_back(std::uint64_t{each.rows.size()});
-    each.rows.push_back(std::move(row));
-  }
-  result["count"] = each.rows.size();
-  result["each"] = to_json(experiment, each);
-  return result;
-}
-
-Json threads_json(const ThreadEfficiency& threads) {
-  if (threads.threads == 0) return nullptr;
-  Json result = Json::object();
-  for (const FigureOf<ThreadEfficiency>& figure : kThreadEfficiencyFigures)
-    result[figure.key] = threads.*figure.value;
-  result["count"] = threads.threads;
-  return result;
-}
-
-Table regions_table(const std::vector<RegionEfficiency>& regions) {
-  const Scale share{.factor = 100, .decimals = 1, .unit = "%"};
-  Table table{{{"name"}, {"path"}, {"time_s"}},
-              {},
-              {{"parallel", "parallel", Table::As::scaled, share},
-               {"load_balance", "load balance", Table::As::scaled, share},
-               {"communication", "communication", Table::As::scaled, share},
-               {"time_s", "time", Table::As::seconds},
-               {"name", "region", Table::As::name}}};
-  add_columns(table.columns, Which::all);
-  for (const RegionEfficiency& region : regions) {
-    Table::Row row = {region.name, Table::Path{region.context}, region.efficiency.run_s};
-    add_cells(row, region.efficiency, Which::all);
-    table.rows.push_back(std::move(row));
-  }
-  return table;
 }
 
 void write_regions(std::ostream& out, const Screen& screen, const database::Contents& experiment,
@@ -511,21 +442,6 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
   write_regions(out, screen, figures.experiment(), efficiency_of_regions(figures));
   write_iterations(out, screen, efficiency_of_iterations(figures.experiment()),
                    sampling_was_stopped(figures.experiment()));
-}
-
-Json efficiency_json(const views::Figures& figures) {
-  const database::Contents& experiment = figures.experiment();
-  Table::Columns columns;
-  Table::Row run;
-  add_columns(columns, Which::all);
-  const auto [ranks, threads] = efficiencies_of(figures);
-  add_cells(run, ranks, Which::all);
-  Json result = to_json(experiment, columns, run);
-  if (ranks.awaits_threads) result[kThreadWaitsFigure.key] = ranks.threads;
-  result["threads"] = threads_json(threads);
-  result["regions"] = to_json(experiment, regions_table(efficiency_of_regions(figures)));
-  result["iterations"] = iterations_json(experiment, efficiency_of_iterations(experiment));
-  return result;
 }
 
 }  // namespace culprit::viewer

@@ -4,6 +4,7 @@
 #include "findings/thread_efficiency.hpp"
 #include "text/frame_json.hpp"
 #include "text/screen.hpp"
+#include "text/table.hpp"
 #include "views/figures.hpp"
 
 #include <array>
@@ -99,6 +100,9 @@ IterationEfficiency efficiency_of_iterations(const database::Contents& experimen
 
 void write_efficiency(std::ostream& out, const Screen& screen, const views::Figures& figures);
 
+/// What text, json and csv have of each region.
+Table regions_table(const std::vector<RegionEfficiency>& regions);
+
 /// `{"parallel","load_balance","communication","serialization","transfer","regions"}`, serialization and
 /// transfer null without a trace; all null without ranks. Each region has `name`, `path`, `time_s` and the
 /// same figures. `iterations`, null where none are marked, has them too, with `count`, `time_s`, and `each`,
@@ -106,5 +110,8 @@ void write_efficiency(std::ostream& out, const Screen& screen, const views::Figu
 /// process has several, has `efficiency`, `serial`, `load_balance`, `contention`, `overhead`, `hybrid`, and
 /// `count`.
 Json efficiency_json(const views::Figures& figures);
+/// The same for csv, a row per figure: of the run, of its threads, of each region, of all iterations and of
+/// each, by the names that json has.
+Table efficiency_table(const views::Figures& figures);
 
 }  // namespace culprit::viewer

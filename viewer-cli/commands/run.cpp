@@ -80,7 +80,8 @@ void run_report(std::ostream& out, const Screen& screen, const views::Source& so
 void run_efficiency(std::ostream& out, const Screen& screen, const views::Source& source, Format format) {
   const views::Figures figures(source);
   write_as(
-      format, out, [&] { write_efficiency(out, screen, figures); }, [&] { return efficiency_json(figures); });
+      format, out, [&] { write_efficiency(out, screen, figures); }, [&] { return efficiency_json(figures); },
+      [&] { write_csv(out, source.experiment(), efficiency_table(figures)); });
 }
 
 void run_blame(std::ostream& out, const Screen& screen, const views::Source& source,

@@ -277,8 +277,8 @@ void take_arguments(const std::vector<std::string>& words, Invocation& invocatio
 }
 
 bool has_csv(Command command) {
-  return command != Command::report && command != Command::info && command != Command::efficiency &&
-         command != Command::stuck && command != Command::stacks;
+  return command != Command::report && command != Command::info && command != Command::stuck &&
+         command != Command::stacks;
 }
 
 /// -o names what is written: the export, or else the database of a measurement directory.

@@ -280,12 +280,14 @@ partners. csv has the call paths, json all.
      R"help(How efficiently the ranks' time is used: parallel efficiency = load balance x communication efficiency
 (POP metrics). With a trace (hpcrun-lite --trace) communication = serialization x transfer; a profile cannot
 divide it further, these two are null. Where processes have several threads also how well these use the time
-outside MPI: serial parts x load balance x contention for locks x overhead of OpenMP.
+outside MPI: serial parts x load balance x contention for locks x overhead of OpenMP. json and csv have each
+marked iteration.
 
   viewer-cli run1.db efficiency
+  viewer-cli run1.db efficiency --format csv     a row for each figure
 )help",
      {},
-     kNoTable,
+     kTable,
      {}},
     {"what-if",
      R"help(The run replayed with the time of some code changed: how long it would take, which waits would get

@@ -1,6 +1,7 @@
 #include "tui/pages/finding_pages.hpp"
 
 #include "commands/communication.hpp"
+#include "commands/efficiency.hpp"
 #include "commands/list.hpp"
 #include "commands/report.hpp"
 #include "commands/variation.hpp"
@@ -56,7 +57,7 @@ Table finding_table(const Workspace& workspace, const Findings& findings, Findin
         return segments_table(experiment, levels.front());
       return {};
     case Finding::efficiency:
-      return {};
+      return efficiency_table(all);
   }
   return {};
 }

@@ -38,9 +38,6 @@ constexpr bool has_ranks(Finding finding) {
 }
 /// The rows that `w` writes; none where the run has none.
 Table finding_table(const Workspace& workspace, const Findings& findings, Finding finding);
-constexpr bool has_table(Finding finding) {
-  return finding != Finding::efficiency;
-}
 
 // Each page; see the command of that name.
 Page blame_page(const Workspace& workspace, const Findings& findings, int width);

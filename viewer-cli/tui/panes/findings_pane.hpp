@@ -22,7 +22,7 @@ class FindingsPane final : public Pane {
   bool work() override;
   [[nodiscard]] std::string path() const override;
   [[nodiscard]] bool has_table() const override {
-    return shows_ == Shows::analyses && task_.ready() != nullptr && tui::has_table(finding_);
+    return shows_ == Shows::analyses && task_.ready() != nullptr;
   }
   [[nodiscard]] std::string csv() const override;
   [[nodiscard]] std::string topic() const override;

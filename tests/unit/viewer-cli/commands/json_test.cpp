@@ -210,6 +210,8 @@ TEST_CASE("efficiency: what a profile knows, and null for the rest") {
   CHECK(figures["communication"].get<double>() == Approx(0.94));
   CHECK(figures["serialization"].is_null());
   CHECK(figures["transfer"].is_null());
+  CHECK(run(solver.sample, {"efficiency", "--format", "csv"})
+            .ends_with("\nrun,,,serialization,\nrun,,,transfer,\n"));
 }
 
 TEST_CASE("Nothing measured gives valid documents too") {

@@ -4,6 +4,8 @@
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -488,6 +490,20 @@ The 4 iterations that the program marked, each by itself, 1 130 s in all: parall
 70.6 %, load balance 73.2 %, communication efficiency 96.5 %; the least efficient is iteration 1,
 53.7 % of 410 s.
 )");
+}
+
+TEST_CASE("efficiency: csv has a row for each figure that json has") {
+  const TracedSample traced;
+  const auto figures = nlohmann::json::parse(run(traced.sample, {"efficiency", "--format", "json"}));
+  const std::string csv = run(traced.sample, {"efficiency", "--format", "csv"});
+  INFO(csv);
+  CHECK(csv.starts_with("level,name,path,figure,value\nrun,,,parallel,0.76\nrun,,,load_balance,0.8\n"));
+  CHECK_THAT(csv, Catch::Contains("\nrun,,,transfer,0.99\niterations,,,parallel,0.7"));
+  CHECK_THAT(csv, Catch::Contains("\niterations,,,count,4\niteration,0,,parallel,"));
+  CHECK_THAT(csv, Catch::Contains("\niteration,1,,time_s,410\n"));
+  const std::size_t each = figures["iterations"]["each"].size();
+  // Five of the run; five of all iterations; of each, all but its number.
+  CHECK(static_cast<std::size_t>(std::ranges::count(csv, '\n')) == 1 + 5 + 5 + 4 * each);
 }
 
 }  // namespace culprit::viewer::testing

@@ -275,6 +275,9 @@ TEST_CASE("w writes the screen to a file that did not exist, and to nothing else
   driven.type("8");  // the table, where there is one
   write_to("blame.csv");
   CHECK(read("blame.csv").starts_with("id,path,idleness_s,share,role,waiter_ranks\n"));
+  driven.type("lllllll");
+  write_to("efficiency.csv");
+  CHECK(read("efficiency.csv").starts_with("level,name,path,figure,value\n"));
   driven.type("2");
   write_to("calls.csv");
   CHECK(read("calls.csv").starts_with("id,parent,depth,kind,name,file,line,module,REALTIME:sum (I),"));
