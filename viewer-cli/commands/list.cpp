@@ -43,6 +43,10 @@ std::string short_percent(double share) {
 
 }  // namespace
 
+std::string between_phrase(const ListPath& path) {
+  return path.between ? " (between two MPI calls, where no sample was taken)" : "";
+}
+
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                 const List& list) {
   constexpr std::size_t kShareColumns = 6;  // `87.7 %`
@@ -80,8 +84,7 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
 
 void write_list_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                      const ListPath& path) {
-  std::string text = path.before + path_text(experiment, path.context, screen);
-  if (path.between) text += " (between two MPI calls, where no sample was taken)";
+  const std::string text = path.before + path_text(experiment, path.context, screen) + between_phrase(path);
   out << screen.dim(paragraph(text, screen)) << '\n';
 }
 

@@ -151,6 +151,9 @@ std::string part_of_waits_phrase(const RowGroup& group, const ListOptions& optio
 /// A row's share of the whole; none where it is no part of it.
 std::optional<double> share_of(const List& list, const ListRow& row);
 
+/// Behind a name or path of code, that it lies between two calls; else empty.
+std::string between_phrase(const ListPath& path);
+
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                 const List& list);
 void write_list_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,

@@ -20,7 +20,7 @@ export function listTable(data, list, most = Infinity) {
       const line = element('div', {class: 'list-path'});
       if (path.before) line.append(path.before);
       line.append(path.row === null ? path.text : element('a', {href: `#calls/${path.row}`, text: path.text}));
-      if (path.between) line.append(element('span', {class: 'dim', text: ' (between two MPI calls, where no sample was taken)'}));
+      if (path.after) line.append(element('span', {class: 'dim', text: path.after}));
       text.append(line);
     }
     const share = element('span', {class: 'number list-share', text: row.share === null ? '' : percent(row.share)});

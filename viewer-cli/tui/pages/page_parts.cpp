@@ -60,8 +60,7 @@ CodeNames names_in(const Workspace& workspace, const List& list, int width) {
 /// How code is called in a line: `loop at spmv.c:88 in cg_iterate`.
 std::string name_in_line(const CodeNames& names, const ListPath& path) {
   const auto found = names.find(path.context);
-  const std::string text = found == names.end() ? "" : found->second;
-  return path.between ? text + " (between two MPI calls, where no sample was taken)" : text;
+  return (found == names.end() ? "" : found->second) + between_phrase(path);
 }
 
 }  // namespace
