@@ -166,11 +166,8 @@ RowGroups<CauseKey> group_causes(const database::Contents& experiment, const std
   RowGroups<CauseKey> groups;
   for (const Cause& cause : causes) {
     RowGroup& group = groups[{paths.number(cause.scope.context), cause.scope.between,
-                              options.by_rank ? cause.location : database::kNone}];
-    if (group.ns == 0) {
-      group.context = cause.scope.context;
-      group.other = cause.waits_in;
-    }
+                              options.thread_of_row(cause.location)}];
+    group.add(cause.location, cause.cost_ns(), cause.scope.context, cause.waits_in);
     // Who waited in the call that is named: where most of the row's cost was waited for.
     if (is_same_function(experiment, waiting_in(experiment, cause.waits_in),
                          waiting_in(experiment, group.other))) {
@@ -178,9 +175,7 @@ RowGroups<CauseKey> group_causes(const database::Contents& experiment, const std
         if (group.made_wait.insert(wait).second) group.whom.add(wait->location, wait->ns);
       }
     }
-    group.ns += cause.cost_ns();
     group.part_ns += cause.long_term_ns;
-    group.who.add(cause.location, cause.cost_ns());
   }
   return groups;
 }
@@ -239,7 +234,7 @@ class CauseRows {
 
 List causes_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "causes", .title = "CAUSES", .amount = "cost others"};
-  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) list.notes.push_back(std::move(cut));
+  list.add_note(cut_time_lines_phrase(experiment));
   const std::vector<Cause> causes = causes_by_scope(experiment);
   list.whole_ns = waiting_after_init_ns(experiment);
   std::uint64_t explained_ns = 0;

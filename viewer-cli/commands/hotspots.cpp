@@ -32,7 +32,7 @@ Table hotspots_table(const database::Contents& experiment) {
 
 List hotspots_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "hotspots", .title = "HOT PROCEDURES", .amount = "cost"};
-  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) list.notes.push_back(std::move(cut));
+  list.add_note(cut_time_lines_phrase(experiment));
   const std::vector<Hotspot>& hotspots = experiment.trace().hotspots;
   if (hotspots.empty()) {
     list.introduction = are_ranks_comparable(experiment)
@@ -48,13 +48,8 @@ List hotspots_list(const database::Contents& experiment, const ListOptions& opti
   RowGroups<HotspotKey> groups;
   for (const Hotspot& hotspot : hotspots) {
     RowGroup& group = groups[{paths.number(hotspot.context), paths.number(hotspot.waiter_context),
-                              options.by_rank ? hotspot.location : database::kNone}];
-    if (group.ns == 0) {
-      group.context = hotspot.context;
-      group.other = hotspot.waiter_context;
-    }
-    group.ns += hotspot.ns;
-    group.who.add(hotspot.location, hotspot.ns);
+                              options.thread_of_row(hotspot.location)}];
+    group.add(hotspot.location, hotspot.ns, hotspot.context, hotspot.waiter_context);
     group.whom.add(hotspot.waiter, hotspot.ns);
     for (const Wait* wait : waits_for.thread(hotspot.location, hotspot.waiter_context)) {
       if (wait->location == hotspot.waiter) group.made_wait.insert(wait);

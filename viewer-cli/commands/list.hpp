@@ -21,23 +21,34 @@
 #include <utility>
 #include <vector>
 
-// What commands list for people: one row for each pattern and call path, whose threads are a set, or one for
-// each thread. Each list is described once; its text and its page in the browser are written from that. Csv
-// and json of waits, causes, hotspots and the critical path have a row for each thread, always
-// (text/table.hpp).
+// What commands list for people. Each list is described once; its text, its page in the browser and its part
+// of the html page are written from that. Waits, causes, hotspots and the critical path have a list and a
+// table (text/table.hpp), since these are not the same rows: a list adds up threads and all call paths that
+// read alike, and says in words what it added up; a table, for csv and json, has a row of plain values for
+// each thread and call path. Only what was found is common to both.
 namespace culprit::viewer {
+
+/// Rows of a text; csv and json leave out nothing.
+inline constexpr std::size_t kTraceRowsShown = 25;
+/// Of the whole: what a row needs to be shown in a text.
+inline constexpr double kTraceRowShare = 0.002;
 
 /// What is wanted of a list.
 struct ListOptions {
   bool by_rank = false;  ///< a row for each thread
   bool unicode = true;
-  bool counts = true;          ///< say how many things a sum is of, where room allows for it
-  std::size_t most = 25;       ///< rows
-  double least_share = 0.002;  ///< of the whole: what a row needs to be listed, but the first
+  bool counts = true;                   ///< say how many things a sum is of, where room allows for it
+  std::size_t most = kTraceRowsShown;   ///< rows
+  double least_share = kTraceRowShare;  ///< of the whole: what a row needs to be listed, but the first
   IdlenessParts waiting = {};  ///< what the report counts, to which totals are related; without: to none
   std::size_t name_columns = kWholeName;           ///< of names of code
   std::vector<database::ContextId> left_out = {};  ///< calls in which waits are not listed
   std::vector<bool> serving = {};  ///< roles that only serve others (serving_threads.hpp); none: none does
+
+  /// The thread that a row with this location is of; kNone where threads fall together.
+  [[nodiscard]] std::uint32_t thread_of_row(std::uint32_t location) const {
+    return by_rank ? location : database::kNone;
+  }
 };
 
 /// A call path below a row.
@@ -77,6 +88,11 @@ struct List {
   bool apart = false;     ///< texts stand below names
   bool numbered = false;  ///< in a text, rows begin with their number, not with their amount
   std::vector<std::string> notes = {};
+
+  /// Unless it says nothing.
+  void add_note(std::string note) {
+    if (!note.empty()) notes.push_back(std::move(note));
+  }
 };
 
 /// Rows that fall together, before they are written.
@@ -87,6 +103,17 @@ struct RowGroup {
   ThreadTimes who, whom;
   std::set<const database::Wait*> made_wait;  ///< others' waits for these, where a list is of who made wait
   database::ContextId context = database::kNone, other = database::kNone;  ///< of the first, the largest
+
+  /// Adds what one thread has of it.
+  void add(std::uint32_t location, std::uint64_t some_ns, database::ContextId its_context,
+           database::ContextId its_other = database::kNone) {
+    if (context == database::kNone) {
+      context = its_context;
+      other = its_other;
+    }
+    ns += some_ns;
+    who.add(location, some_ns);
+  }
 };
 
 /// Groups by key, in the order in which keys come.
@@ -160,11 +187,6 @@ void write_list_path(std::ostream& out, const Screen& screen, const database::Co
                      const ListPath& path);
 
 // What the outputs on time lines have in common.
-
-/// Rows of a text; csv and json leave out nothing.
-inline constexpr std::size_t kTraceRowsShown = 25;
-/// Of the whole: what a row needs to be shown in a text.
-inline constexpr double kTraceRowShare = 0.002;
 
 /// How many rows, largest first, a text shows.
 template <class Rows, class Amount>

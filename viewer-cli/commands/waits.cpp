@@ -70,26 +70,22 @@ std::string unlisted_waits_phrase(const database::Contents& experiment, const Li
          "measured with hpcrun-lite --trace they are listed here.";
 }
 
-/// What the approximation could not place, what samples say otherwise, and what clocks made doubtful.
-std::vector<std::string> remainder(const database::Contents& experiment, const ListOptions& options) {
+/// Notes what the approximation could not place, what samples say otherwise, and what clocks made doubtful.
+void note_remainder(List& list, const database::Contents& experiment, const ListOptions& options) {
   const database::Quality& quality = experiment.quality;
   const bool unicode = options.unicode;
   constexpr std::uint64_t kSeen = 500;  // ns: less is written as nothing
-  std::vector<std::string> notes;
   if (quality.unclassified_wait_ns >= kSeen)
-    notes.push_back(amount(quality.unclassified_wait_ns, unicode) +
-                    " of waiting in one-sided calls is none of these kinds" +
-                    (experiment.trace().traced > 0 ? "." : ", as far as a profile shows."));
+    list.add_note(amount(quality.unclassified_wait_ns, unicode) +
+                  " of waiting in one-sided calls is none of these kinds" +
+                  (experiment.trace().traced > 0 ? "." : ", as far as a profile shows."));
   if (quality.excess_wait_ns >= kSeen)
-    notes.push_back(amount(quality.excess_wait_ns, unicode) +
-                    " of estimated waits is left out: samples do not confirm it.");
-  if (std::string others = unlisted_waits_phrase(experiment, options); !others.empty())
-    notes.push_back(std::move(others));
-  if (std::string polling = polling_phrase(experiment, unicode); !polling.empty())
-    notes.push_back(std::move(polling));
-  if (std::string clocks = clocks_text(experiment); !clocks.empty()) notes.push_back(std::move(clocks));
-  if (std::string cut = cut_time_lines_phrase(experiment); !cut.empty()) notes.push_back(std::move(cut));
-  return notes;
+    list.add_note(amount(quality.excess_wait_ns, unicode) +
+                  " of estimated waits is left out: samples do not confirm it.");
+  list.add_note(unlisted_waits_phrase(experiment, options));
+  list.add_note(polling_phrase(experiment, unicode));
+  list.add_note(clocks_text(experiment));
+  list.add_note(cut_time_lines_phrase(experiment));
 }
 
 ListedWaits listed_waits(const database::Contents& experiment, const ListOptions& options) {
@@ -190,6 +186,30 @@ class CriticalSections {
   std::map<WaitKey, std::map<std::uint32_t, Section>> sections_;
 };
 
+struct GroupedWaits {
+  RowGroups<WaitKey> rows;
+  CriticalSections sections;
+};
+
+/// What falls together in one row.
+GroupedWaits group_waits(const database::Contents& experiment, const ListOptions& options) {
+  ShownPaths paths(experiment);
+  GroupedWaits grouped;
+  for (const Wait* const each : listed_of(experiment, options)) {
+    const Wait& wait = *each;
+    const WaitKey key{serves(experiment, options.serving, wait), wait.pattern, wait.exact,
+                      paths.number(wait.context), options.thread_of_row(wait.location)};
+    RowGroup& group = grouped.rows[key];
+    group.add(wait.location, wait.ns, wait.context);
+    group.part_ns += wait.direct_ns ? wait.ns - *wait.direct_ns : 0;
+    group.count += wait.count;
+    if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
+    if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
+      grouped.sections.add(key, paths.number(wait.cause_context), wait);
+  }
+  return grouped;
+}
+
 }  // namespace
 
 std::uint64_t waiting_ns(const database::Contents& experiment, const ListOptions& options) {
@@ -201,29 +221,15 @@ std::uint64_t waiting_ns(const database::Contents& experiment, const ListOptions
 
 std::optional<ThreadWait> longest_wait(const database::Contents& experiment, bool without_startup,
                                        bool unicode) {
-  std::vector<database::ContextId> left_out;
-  if (without_startup) left_out = views::mpi_start_up(experiment);
-  ShownPaths paths(experiment);
-  RowGroups<WaitKey> groups;
-  std::map<WaitKey, std::uint64_t> counts;
-  for (const Wait& wait : experiment.waits()) {
-    if (!wait.exact || !metrics::is_whole_wait(wait.pattern) ||
-        views::is_within(experiment, left_out, wait.context))
-      continue;
-    const WaitKey key{false, wait.pattern, true, paths.number(wait.context), wait.location};
-    RowGroup& group = groups[key];
-    if (group.ns == 0) group.context = wait.context;
-    group.ns += wait.ns;
-    if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
-    counts[key] += wait.count;
-  }
-  for (const auto& [key, group] : groups.take()) {
-    if (group.whom.empty()) continue;
+  ListOptions options{.by_rank = true};
+  if (without_startup) options.left_out = views::mpi_start_up(experiment);
+  for (const auto& [key, group] : group_waits(experiment, options).rows.take()) {
+    if (!key.exact || !metrics::is_whole_wait(key.pattern) || group.whom.empty()) continue;
     const bool longest = std::ranges::none_of(experiment.waits(), [ns = group.ns](const Wait& wait) {
       return !wait.exact && metrics::is_whole_wait(wait.pattern) && wait.ns > ns;
     });
     return ThreadWait{.ns = group.ns,
-                      .count = counts[key],
+                      .count = group.count,
                       .longest = longest,
                       .location = key.location,
                       .context = group.context,
@@ -261,7 +267,7 @@ Table waits_table(const database::Contents& experiment) {
 
 List waits_list(const database::Contents& experiment, const ListOptions& options) {
   List list{.command = "waits", .title = "WAITS", .amount = "waited"};
-  list.notes = remainder(experiment, options);
+  note_remainder(list, experiment, options);
   if (experiment.waits().empty()) {
     list.introduction = no_listed_waits_phrase(experiment);
     return list;
@@ -271,24 +277,8 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
   const ListedWaits listed = listed_waits(experiment, options);
   const std::string report = waiting_of_report_phrase(options.waiting, listed, options.unicode);
   if (!report.empty()) list.introduction += ' ' + report;
-  ShownPaths paths(experiment);
-  RowGroups<WaitKey> groups;
-  CriticalSections sections;
-  for (const Wait* const each : listed_of(experiment, options)) {
-    const Wait& wait = *each;
-    const WaitKey key{serves(experiment, options.serving, wait), wait.pattern, wait.exact,
-                      paths.number(wait.context), options.by_rank ? wait.location : kNone};
-    RowGroup& group = groups[key];
-    if (group.ns == 0) group.context = wait.context;
-    group.ns += wait.ns;
-    group.part_ns += wait.direct_ns ? wait.ns - *wait.direct_ns : 0;
-    group.count += wait.count;
-    group.who.add(wait.location, wait.ns);
-    if (wait.cause_location != kNone) group.whom.add(wait.cause_location, wait.ns);
-    if (wait.pattern == WaitPattern::lock_wait && wait.cause_context != kNone)
-      sections.add(key, paths.number(wait.cause_context), wait);
-  }
-  auto rows = groups.take();
+  GroupedWaits grouped = group_waits(experiment, options);
+  auto rows = grouped.rows.take();
   std::stable_partition(rows.begin(), rows.end(), [](const auto& each) { return !each.first.serves; });
   bool lists_serving = false;
   add_rows(list, rows, options, [&](const WaitKey& key, const RowGroup& group) {
@@ -299,7 +289,7 @@ List waits_list(const database::Contents& experiment, const ListOptions& options
                 .text = text_of_row(experiment, key, group, options),
                 .topic = std::string(metrics::name_of(key.pattern)),
                 .paths = {{"", group.context, false, group.who.locations()}}};
-    sections.add_to(key, group, row.paths);
+    grouped.sections.add_to(key, group, row.paths);
     return row;
   });
   if (listed.serving_s > 0)
