@@ -169,15 +169,6 @@ std::uint32_t ShownPaths::number(ContextId context) {
   return caller ? number_of_.at(*caller) : numbered(number, context);
 }
 
-std::string whole_path(const database::Contents& experiment, ContextId context) {
-  std::string text;
-  for (const ContextId each : views::path_to(experiment, context)) {
-    if (!text.empty()) text += '/';
-    text += views::label(views::frame_of(experiment, experiment.contexts[each]));
-  }
-  return text;
-}
-
 ContextId scope_around(const database::Contents& experiment, ContextId context) {
   while (experiment.contexts[context].kind == ContextKind::call ||
          experiment.contexts[context].kind == ContextKind::statement)

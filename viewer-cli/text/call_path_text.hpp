@@ -44,9 +44,6 @@ class ShownPaths {
   std::map<Step, std::uint32_t> numbers_;
 };
 
-/// The labels of all frames of a context's path, with `/` between them, for files.
-std::string whole_path(const database::Contents& experiment, database::ContextId context);
-
 /// What a context is part of, for people: no statement and no call site.
 database::ContextId scope_around(const database::Contents& experiment, database::ContextId context);
 

@@ -1,7 +1,7 @@
 #include "text/table.hpp"
 
-#include "text/call_path_text.hpp"
 #include "text/shorten.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +84,12 @@ struct TextOf {
   std::string operator()(const Table::Ranks& ranks) const { return numbers(ranks_of(experiment, ranks)); }
   std::string operator()(const Table::Numbers& all) const { return numbers(all); }
   std::string operator()(const Table::Path& path) const {
-    return path.context == kNone ? std::string() : whole_path(experiment, path.context);
+    Table::Scopes frames;
+    if (path.context != kNone) {
+      for (const database::ContextId each : views::path_to(experiment, path.context))
+        frames.push_back(views::frame_of(experiment, experiment.contexts[each]));
+    }
+    return (*this)(frames);
   }
   std::string operator()(const Table::Scope& scope) const { return std::string(scope.frame.name); }
   std::string operator()(const Table::Scopes& path) const { return joined(path, "/", views::label); }

@@ -31,7 +31,7 @@ struct Table {
   struct Thread {
     std::uint32_t location = 0;
   };
-  /// A call path; of kNone an empty one.
+  /// A call path; of kNone an empty one. In csv the labels of its frames, with `/` between them.
   struct Path {
     database::ContextId context = database::kNone;
   };
@@ -45,7 +45,8 @@ struct Table {
   struct Scope {
     views::Frame frame;
   };
-  /// The path of a scope of a view, of which the same holds.
+  /// The path of a scope of a view or of two runs that are compared, written as a Path. The same holds of
+  /// its texts.
   using Scopes = std::vector<views::Frame>;
   /// Of a whole, the code that holds some; in json only.
   struct Part {
