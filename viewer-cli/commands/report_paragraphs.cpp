@@ -125,7 +125,7 @@ class Report {
       return;
     }
     std::string text =
-        verdict_.states_waiting
+        reads_alike(verdict_.stated_waiting_s, diagnosis_.idle_s, diagnosis_.total_s)
             ? out_.link("Waiting", PlaceKind::waiting) + " takes " + amount
             : out_.link(capitalized(out_.share(diagnosis_.idle_share())) + " of the run is waiting",
                         PlaceKind::waiting) +
@@ -148,8 +148,11 @@ class Report {
     const double late_s = std::min(verdict_.losses.late_for_files_s, io->seconds);
     const bool waits = late_s >= kWorthReporting * io->seconds;
     const double own_s = waits ? io->seconds - late_s : io->seconds;
-    std::string text = out_.share(own_s / diagnosis_.total_s) + " of the run is input and output (" +
-                       of(own_s, diagnosis_.total_s) + ' ' + unit() + ')';
+    const std::string amount = of(own_s, diagnosis_.total_s) + ' ' + unit();
+    std::string text =
+        reads_alike(verdict_.stated_io_s, own_s, diagnosis_.total_s)
+            ? "Input and output take " + amount
+            : out_.share(own_s / diagnosis_.total_s) + " of the run is input and output (" + amount + ')';
     if (waits) text += ", beside " + out_.time(late_s) + " of waiting for late ranks in such calls";
     if (io->where != 0) {
       text +=

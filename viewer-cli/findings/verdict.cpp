@@ -78,6 +78,13 @@ bool mostly_elsewhere(const Losses& losses) {
   return losses.elsewhere_s >= kLargePart * losses.messages_s;
 }
 
+/// Input and output of all threads, where it is worth saying of a healthy run: those of a pool may read from
+/// pipes what others write.
+double notable_io_s(const database::Contents& experiment, const Losses& losses) {
+  const double io_s = std::max(0.0, total_seconds(experiment, "io") - losses.late_for_files_s);
+  return io_s >= kLittle * losses.total_s ? io_s : 0;
+}
+
 /// The words for each kind.
 class VerdictWords {
  public:
@@ -179,18 +186,17 @@ class VerdictWords {
     const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
     if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
-    // Of all threads: those of a pool may read from pipes what others write.
-    const double io_s = std::max(0.0, total_seconds(experiment_, "io") - losses_.late_for_files_s);
-    const bool reads = io_s >= kLittle * losses_.total_s;
+    const double io_s = notable_io_s(experiment_, losses_);
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
     const bool burdened = losses_.overhead_s >= kNotableWaiting * losses_.total_s;
-    const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - (reads ? io_s : 0) -
-                          (burdened ? losses_.overhead_s : 0);
+    const double work_s =
+        losses_.total_s - waiting_s - moving_s - asleep_s - io_s - (burdened ? losses_.overhead_s : 0);
     return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
            (burdened ? share(losses_.overhead_s) + " in OpenMP's run-time library, " : "") +
-           (reads ? share(io_s) + " input and output, " : "") + (sleeps ? share(asleep_s) + " sleep, " : "") +
-           share(waiting_s) + " waiting" + harmless_waiting(waiting_s);
+           (io_s > 0 ? share(io_s) + " input and output, " : "") +
+           (sleeps ? share(asleep_s) + " sleep, " : "") + share(waiting_s) + " waiting" +
+           harmless_waiting(waiting_s);
   }
 
   /// Beside the waiting of threads that is lost.
@@ -485,11 +491,12 @@ std::optional<double> stated_waiting_s(VerdictKind kind, const Losses& losses, d
   return std::nullopt;
 }
 
-/// Whether that reads as all waiting does.
-bool states_waiting(VerdictKind kind, const Losses& losses, double idle_s) {
-  const std::optional<double> stated_s = stated_waiting_s(kind, losses, idle_s);
-  if (!stated_s || losses.total_s <= 0) return false;
-  return round_percent(*stated_s / losses.total_s) == round_percent(idle_s / losses.total_s);
+/// The same of input and output.
+std::optional<double> stated_io_s(VerdictKind kind, const Losses& losses,
+                                  const database::Contents& experiment) {
+  if (kind == VerdictKind::io) return losses.io_s;
+  if (kind == VerdictKind::healthy) return notable_io_s(experiment, losses);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -518,12 +525,17 @@ Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, 
   return {.kind = kind,
           .end = end,
           .text = end + words.loss(kind),
-          .states_waiting = states_waiting(kind, measured.losses, diagnosis.idle_s),
+          .stated_waiting_s = stated_waiting_s(kind, measured.losses, diagnosis.idle_s),
+          .stated_io_s = stated_io_s(kind, measured.losses, figures.experiment()),
           .confidence = lost_paths_text(figures.experiment()).empty()
                             ? confidence(kind, measured, all_ranks_traced(figures.experiment()))
                             : Confidence::hint,
           .losses = measured.losses,
           .waiting = parts};
+}
+
+bool reads_alike(std::optional<double> stated_s, double seconds, double total_s) {
+  return stated_s && total_s > 0 && round_percent(*stated_s / total_s) == round_percent(seconds / total_s);
 }
 
 std::string start_up_phrase(const Verdict& verdict, bool without_startup) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 // The first line of a report: what an experienced colleague would say of the run (docs/diagnosis.md).
@@ -36,7 +37,8 @@ struct Verdict {
   VerdictKind kind = VerdictKind::healthy;
   std::string end;   ///< what ended the run, where a rank did: `Rank 2 was ended by SIGSEGV (…). `
   std::string text;  ///< a sentence or two, which begin with `end`
-  bool states_waiting = false;  ///< with the share of the time that is waiting, which none need state again
+  /// Waiting, and input and output, that the text states as a share of the time; none: not.
+  std::optional<double> stated_waiting_s = {}, stated_io_s = {};
   database::Confidence confidence = database::Confidence::sure;
   Losses losses;
   IdlenessParts waiting;
@@ -44,6 +46,9 @@ struct Verdict {
 /// `figures` must be over all threads, and `diagnosis` theirs. Names are shortened to `width` columns.
 Verdict find_verdict(const views::Figures& figures, const Diagnosis& diagnosis, std::size_t width,
                      bool unicode);
+
+/// Whether a share that a verdict states reads like that of `seconds`, which need not be stated again then.
+bool reads_alike(std::optional<double> stated_s, double seconds, double total_s);
 
 /// A sentence on start-up that goes on behind others, with the blank before it: that it is left out, or how
 /// much of the run it takes, where that is notable and the verdict does not say it.

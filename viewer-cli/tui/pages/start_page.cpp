@@ -79,9 +79,10 @@ class StartPage {
     }
     const std::string amount =
         keep(time(diagnosis_.idle_s) + " of " + time(diagnosis_.total_s)) + " over all threads";
-    std::string text = findings_.verdict.states_waiting ? "Waiting takes " + amount
-                                                        : keep(percent(diagnosis_.idle_share())) +
-                                                              " of the run is spent waiting (" + amount + ')';
+    std::string text =
+        reads_alike(findings_.verdict.stated_waiting_s, diagnosis_.idle_s, diagnosis_.total_s)
+            ? "Waiting takes " + amount
+            : keep(percent(diagnosis_.idle_share())) + " of the run is spent waiting (" + amount + ')';
     std::vector<std::string> parts;
     for (const IdleIn& call : diagnosis_.where) {
       const double part = diagnosis_.idle_s > 0 ? call.seconds / diagnosis_.idle_s : 0;

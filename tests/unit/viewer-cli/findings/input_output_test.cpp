@@ -215,4 +215,22 @@ TEST_CASE("Waiting for a late rank in a collective write is no input and output"
             "late ranks in such calls; 100 % of both in MPI_File_write_all") != std::string::npos);
 }
 
+TEST_CASE("Input and output that the verdict is of have their share there alone") {
+  SampleExperiment sample({"REALTIME", "idleness", "CPU", "io"});
+  sample.add_location(-1, 0, sample.add_role("main"));
+  const ContextId main = sample.add(0, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId work = sample.add(main, {ContextKind::statement, "", "a.c", 5});
+  for (const std::uint32_t metric : {kTime, kCpu}) sample.set(work, metric, 0, 8 * kSecond);
+  const ContextId site = sample.add(main, {ContextKind::call, "", "a.c", 6});
+  const ContextId write = sample.add(site, {ContextKind::procedure, "write", "", 0, "libc.so.6"});
+  const ContextId line = sample.add(write, {ContextKind::statement, "", "", 0, "libc.so.6"});
+  for (const std::uint32_t metric : {kTime, kIo}) sample.set(line, metric, 0, 12 * kSecond);
+  sample.finish();
+  sample.build().quality.samples = 1000;
+  const std::string text = flowing(run(sample, {"report"}));
+  INFO(text);
+  CHECK(text.starts_with("Input and output take 60 % of the time."));
+  CHECK(text.find("Input and output take 12.0 of 20.0 seconds; 100 % of that in write") != std::string::npos);
+}
+
 }  // namespace culprit::viewer::testing::input_output_test
