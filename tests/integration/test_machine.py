@@ -4,6 +4,7 @@ code. Other programs may run beside the test: what must not be claimed is judged
 import contextlib
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import time
@@ -155,7 +156,7 @@ class Machine(harness.Workspace):
         """Both are named, the machine first."""
         self.look(mpi, 3 * ONLINE, PARTS // 2, self.millions, "uneven")
         self.assert_first("oversubscribed", ranks=[0])
-        after = self.text.split("% of the run is waiting")[1]
+        after = re.split("% of the run is waiting|Waiting takes ", self.text)[1]
         self.assertIn("extra_work", after, self.reported)
 
     @unittest.skipIf(len(ALLOWED) < 2, "one processor: there is no other one to be free")
