@@ -43,8 +43,10 @@ std::string short_percent(double share) {
 
 }  // namespace
 
-std::string between_phrase(const ListPath& path) {
-  return path.between ? " (between two MPI calls, where no sample was taken)" : "";
+std::string between_phrase(const database::Contents& experiment, const ListPath& path) {
+  if (!path.between) return {};
+  const std::string calls = lines_are_threads(experiment) ? "waits" : "MPI calls";
+  return " (between two " + calls + ", where no sample was taken)";
 }
 
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
@@ -84,7 +86,8 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
 
 void write_list_path(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                      const ListPath& path) {
-  const std::string text = path.before + path_text(experiment, path.context, screen) + between_phrase(path);
+  const std::string text =
+      path.before + path_text(experiment, path.context, screen) + between_phrase(experiment, path);
   out << screen.dim(paragraph(text, screen)) << '\n';
 }
 

@@ -55,7 +55,7 @@ struct ListOptions {
 struct ListPath {
   std::string before = {};  ///< what the path is, e.g. `waiter in `
   database::ContextId context = 0;
-  bool between = false;                       ///< between two MPI calls
+  bool between = false;                       ///< between two calls that wait, of MPI or for threads
   std::vector<std::uint32_t> locations = {};  ///< threads to show there
 };
 
@@ -179,7 +179,7 @@ std::string part_of_waits_phrase(const RowGroup& group, const ListOptions& optio
 std::optional<double> share_of(const List& list, const ListRow& row);
 
 /// Behind a name or path of code, that it lies between two calls; else empty.
-std::string between_phrase(const ListPath& path);
+std::string between_phrase(const database::Contents& experiment, const ListPath& path);
 
 void write_list(std::ostream& out, const Screen& screen, const database::Contents& experiment,
                 const List& list);

@@ -65,7 +65,7 @@ Json paths_json(const database::Contents& experiment, const PageTree& calls,
   for (const ListPath& path : paths) {
     json.push_back({{"before", path.before},
                     {"text", unwrapped(path_text(experiment, path.context, page_screen()))},
-                    {"after", between_phrase(path)},
+                    {"after", between_phrase(experiment, path)},
                     {"row", row_json(calls, path.context)}});
   }
   return json;

@@ -58,9 +58,9 @@ CodeNames names_in(const Workspace& workspace, const List& list, int width) {
 }
 
 /// How code is called in a line: `loop at spmv.c:88 in cg_iterate`.
-std::string name_in_line(const CodeNames& names, const ListPath& path) {
+std::string name_in_line(const database::Contents& experiment, const CodeNames& names, const ListPath& path) {
   const auto found = names.find(path.context);
-  return (found == names.end() ? "" : found->second) + between_phrase(path);
+  return (found == names.end() ? "" : found->second) + between_phrase(experiment, path);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
   const CodeNames names = names_in(workspace, list, width);
   for (const ListRow& row : list.rows) {
     const ListPath first = row.paths.empty() ? ListPath{} : row.paths.front();
-    const std::string name = row.name.empty() ? name_in_line(names, first) : row.name;
+    const std::string name = row.name.empty() ? name_in_line(workspace.experiment(), names, first) : row.name;
     const std::optional<double> share = share_of(list, row);
     const std::string right =
         seconds_text(workspace, seconds_of(row.ns)) + (share ? "  " + round_percent(*share) : "");
@@ -95,7 +95,7 @@ void add_list(Page& page, const Workspace& workspace, const List& list, int widt
     if (row.paths.empty()) continue;
     add_path(page, workspace, first.context, width, kIndent);
     for (const ListPath& path : std::span(row.paths).subspan(1))
-      page.add(link_line(path.before + name_in_line(names, path), "",
+      page.add(link_line(path.before + name_in_line(workspace.experiment(), names, path), "",
                          to_context(path.context, path.locations), width, kIndent, workspace.unicode()));
   }
   say_rest(page, list.rows.size() + list.left_out, list.command.c_str());
