@@ -1,7 +1,7 @@
 #include "launcher/event_check.hpp"
 
 #include "launcher/event_probe.hpp"
-#include "launcher/failure.hpp"
+#include "launcher/program.hpp"
 #include "runtime/events/kernel_event.hpp"
 #include "spelling/closest.hpp"
 

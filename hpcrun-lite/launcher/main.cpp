@@ -2,7 +2,6 @@
 // program.
 #include "files/at_death.hpp"
 #include "files/own_program.hpp"
-#include "launcher/failure.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
 #include "launcher/run_claim.hpp"

@@ -1,7 +1,7 @@
 #include "launcher/options.hpp"
 
 #include "launcher/event_check.hpp"
-#include "launcher/failure.hpp"
+#include "launcher/program.hpp"
 #include "measurement/limits.hpp"
 #include "print/output.hpp"
 #include "runtime/events/event_list.hpp"

@@ -5,7 +5,6 @@
 
 #include "files/named_file.hpp"
 #include "launcher/dynamic_section.hpp"
-#include "launcher/failure.hpp"
 #include "machine/machine.hpp"
 #include "measurement/launch_variables.hpp"
 

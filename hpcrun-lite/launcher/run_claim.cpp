@@ -6,7 +6,7 @@
 // shows all of them whether all ranks are measured.
 #include "launcher/run_claim.hpp"
 
-#include "launcher/failure.hpp"
+#include "launcher/program.hpp"
 #include "measurement/file_space.hpp"
 #include "measurement/measurement.hpp"
 #include "measurement/run_marker.hpp"

@@ -1,5 +1,5 @@
-#include "launcher/failure.hpp"
 #include "launcher/options.hpp"
+#include "launcher/program.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,6 @@
 
 #include "damaged_file.hpp"
 #include "launcher/dynamic_section.hpp"
-#include "launcher/failure.hpp"
 #include "machine/machine.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "launcher/run_claim.hpp"
 
-#include "launcher/failure.hpp"
+#include "launcher/program.hpp"
 
 #include <cstdlib>
 #include <filesystem>
