@@ -1,8 +1,8 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
-
 #include <cstdint>
+
+#include <mpi.h>
 
 // What an MPI call is and which of its arguments say so: one type per sort of call. Each entry of
 // lib/mpi_calls/*.def makes one of these from the call's parameters. They hold copies of the arguments,

@@ -4,9 +4,10 @@
 // of which MPI 4 has a form for large counts, with CULPRIT_COUNT and CULPRIT_DISPLACEMENT for the types in
 // which the two forms differ.
 #include "mpi/observed_call.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
 #include "runtime/system/export.hpp"
+
+#include <mpi.h>
 
 using namespace culprit::mpi;
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "measurement/trace_operation.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/topology.hpp"
 
 #include <cstdint>
+
+#include <mpi.h>
 
 // The communicators, windows, groups and files that live, by their handles, and how traces name them. Handles
 // are reused, so whoever frees one forgets it here first. What was made unseen is defined where it is first

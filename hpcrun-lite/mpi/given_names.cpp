@@ -3,12 +3,13 @@
 // of call_counts.hpp. Names of MPI_COMM_WORLD, and of communicators that count as it, are left out.
 #include "mpi/call_counts.hpp"
 #include "mpi/contexts.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/traced_call.hpp"
 #include "runtime/api.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
+
+#include <mpi.h>
 
 namespace {
 

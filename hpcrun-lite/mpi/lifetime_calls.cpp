@@ -5,7 +5,6 @@
 #include "mpi/counted_requests.hpp"
 #include "mpi/occurrence.hpp"
 #include "mpi/predefined.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/published_call.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/traced_lifetime.hpp"
@@ -13,6 +12,8 @@
 #include "runtime/api.hpp"
 #include "runtime/state/call_mark.hpp"
 #include "runtime/system/export.hpp"
+
+#include <mpi.h>
 
 namespace {
 

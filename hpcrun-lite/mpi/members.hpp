@@ -1,8 +1,8 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
-
 #include <cstdint>
+
+#include <mpi.h>
 
 // Who the members of a group are: their ranks in MPI_COMM_WORLD. Those of other worlds (spawned, connected)
 // have none.

@@ -1,9 +1,10 @@
 #pragma once
 
 #include "measurement/trace_operation.hpp"
-#include "mpi/prototypes.hpp"
 
 #include <cstdint>
+
+#include <mpi.h>
 
 // The operations that are under way, by their request handles, from the call that begins them to the one that
 // completes them. Handles are reused at once, also by another thread before the completing call has returned

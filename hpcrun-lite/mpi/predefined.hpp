@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
+#include <mpi.h>
 
 // MPI's predefined handles. Those of Open MPI are addresses of objects in its library, which this one does
 // not link: they are looked up in the program.

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
-
 #include <cstdint>
+
+#include <mpi.h>
 
 // Which communicators, windows and files this process has, published for who looks at it from outside
 // (measurement/published_calls_layout.hpp): by handle, with a number that is the same in all of its processes

@@ -1,11 +1,10 @@
 #include "mpi/real_call.hpp"
 
-#include "mpi/prototypes.hpp"
-
 #include <cstdio>
 #include <cstdlib>
 
 #include <dlfcn.h>
+#include <mpi.h>
 
 // The bounds of the section, from the linker.
 extern "C" {
@@ -17,6 +16,13 @@ extern __attribute__((visibility("hidden"))) culprit::mpi::LibraryFunction __sto
 
 namespace culprit::mpi {
 namespace {
+
+/// Names under which the MPI library may already be loaded.
+#ifdef OPEN_MPI
+constexpr const char* kMpiLibraries[] = {"libmpi.so.40"};
+#else
+constexpr const char* kMpiLibraries[] = {"libmpich.so.12", "libmpi.so.12"};
+#endif
 
 /// Null where there is none (yet).
 void* search(const char* name) {

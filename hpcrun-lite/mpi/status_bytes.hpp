@@ -1,10 +1,10 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+
+#include <mpi.h>
 
 // What became of requests and their messages, as statuses and error codes say it. How many bytes a message
 // has that arrived: MPI_Get_count of MPI_BYTE, which takes some 10 ns, or the field of the status that it

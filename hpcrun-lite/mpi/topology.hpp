@@ -1,11 +1,12 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
 #include "mpi/room.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include <mpi.h>
 
 namespace culprit::mpi {
 

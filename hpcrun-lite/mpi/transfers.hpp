@@ -3,7 +3,6 @@
 #include "mpi/amounts.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/occurrence.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/room.hpp"
 #include "mpi/status_bytes.hpp"
 #include "mpi/transfer_stamps.hpp"
@@ -13,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+
+#include <mpi.h>
 
 // Calls that move many bytes, counted with their amounts and times: what moving the bytes takes without
 // waiting is the same for alike calls of all processes, and prof-mpi takes it off their idleness

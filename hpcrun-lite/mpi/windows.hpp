@@ -1,11 +1,12 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
 #include "mpi/window_releases.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include <mpi.h>
 
 // The windows of one-sided communication as this process sees them, in a table of bounded size.
 namespace culprit::mpi {

@@ -2,7 +2,6 @@
 
 #include "mpi/members.hpp"
 #include "mpi/predefined.hpp"
-#include "mpi/prototypes.hpp"
 #include "mpi/published_contexts.hpp"
 #include "mpi/real_call.hpp"
 #include "mpi/room.hpp"
@@ -14,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+
+#include <mpi.h>
 
 namespace culprit::mpi {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "mpi/prototypes.hpp"
-
 #include <cstdint>
+
+#include <mpi.h>
 
 // What the wrappers do for the run as a whole, with the MPI library's own functions behind ours.
 namespace culprit::mpi {
