@@ -1,11 +1,16 @@
 // OpenMP by libgomp (docs/algorithms.md 12): what its entry points show of teams (openmp.def). The region's
 // function is called by ours on each thread of the team, so that it is seen when each begins and ends; who is
 // through idles in the team until all are, and then around it until the next region. libomp, which has these
-// entry points for programs compiled by GCC, reports the same by itself (ompt.cpp).
+// entry points for programs compiled by GCC, reports the same by itself (ompt.cpp). Calls of libraries that
+// are loaded later are redirected from their first code.
 #include "runtime/interpose/openmp.hpp"
 
 #include "runtime/modules/call_slots.hpp"
 #include "runtime/state/own_memory.hpp"
+#include "runtime/state/process.hpp"
+#include "runtime/system/export.hpp"
+
+#include <cerrno>
 
 namespace culprit::runtime {
 namespace {
@@ -117,3 +122,15 @@ using namespace culprit::runtime;
 
 #include "runtime/interpose/openmp.def"
 // NOLINTEND(bugprone-macro-parentheses)
+
+// The first code of a module that runs is _init of crti.o, before its constructors. It calls __gmon_start__
+// where somebody defines that; only profiled programs (-pg) do, and theirs comes before ours then. So we hear
+// of every library when it is relocated and before it calls anything, without standing in the way of dlopen,
+// which looks at who calls it.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that crti.o calls
+CULPRIT_EXPORT void __gmon_start__() {
+  const int error = errno;
+  note_modules_of_start();
+  if (process.active) redirect_calls_of(__builtin_return_address(0));
+  errno = error;
+}
