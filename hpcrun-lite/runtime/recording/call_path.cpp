@@ -11,6 +11,7 @@
 #include "runtime/state/call_mark.hpp"
 #include "runtime/state/process.hpp"
 #include "runtime/system/text.hpp"
+#include "unwind/callee.hpp"
 
 #include <algorithm>
 
@@ -368,6 +369,26 @@ NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritP
   path.node = order.node;
   path.tree = thread->tree_number;
   return path.node;
+}
+
+// A function that ends in a tail call leaves its return address where it was: its caller seems to have called
+// what it jumps to, but its call instruction names another function.
+NodeIndex calling_place(Thread* thread, NodeIndex node, std::uint64_t sp, const CallPlace& earlier) {
+  const Frame* const frames = thread->walker.mutable_frames();
+  const std::size_t depth = thread->walker.depth();
+  std::size_t innermost = 0;
+  while (innermost < depth && frames[innermost].own) ++innermost;
+  if (innermost == depth || frames[innermost].origin != FrameOrigin::call) return node;
+  // A function that is still on the stack calls from no deeper than it called then.
+  const std::uint64_t below = innermost == 0 ? sp : frames[innermost - 1].cfa;
+  const bool was_inside = earlier.return_to != 0 && earlier.cfa < below;
+  const std::uint64_t place = unwind::place_in_callee(find_module, nullptr, frames[innermost].pc,
+                                                      was_inside ? earlier.return_to - 1 : 0);
+  if (place != 0) return thread->tree->child(node, key_of_address(place, FrameKind::call));
+  const Frame& frame = frames[innermost];
+  if (frame.user != node) return node;  // the tree is full
+  return thread->tree->child(thread->tree->parent(node),
+                             {.offset = frame.offset, .module = frame.module, .kind = FrameKind::sample});
 }
 
 CodeMark current_mark(Thread* thread, const unwind::Registers& start, WalkFlaws flaws) {

@@ -10,7 +10,6 @@
 #include "runtime/recording/flusher.hpp"
 #include "runtime/recording/held_off.hpp"
 #include "runtime/recording/recording.hpp"
-#include "runtime/recording/tail_call.hpp"
 #include "runtime/recording/traced_regions.hpp"
 #include "runtime/recording/traced_waits.hpp"
 #include "runtime/state/call_mark.hpp"
