@@ -1,6 +1,5 @@
 #pragma once
 
-#include "structure/instruction.hpp"
 #include "structure/module.hpp"
 
 #include <cstdint>

@@ -25,6 +25,23 @@ struct Range {
   [[nodiscard]] bool contains(std::uint64_t address) const { return low <= address && address < high; }
 };
 
+/// One instruction, as far as control flow is concerned.
+struct Instruction {
+  enum class Flow : std::uint8_t {
+    next,      ///< execution goes on behind it
+    call,      ///< likewise, if the callee returns
+    branch,    ///< to `target` or behind it
+    jump,      ///< to `target`
+    computed,  ///< to where a register or memory says
+    end,       ///< return, trap or undecodable byte
+  };
+  std::uint64_t address = 0;
+  std::uint64_t target = 0;  ///< of branch, jump and direct call; 0 where there is none
+  std::uint8_t length = 1;
+  Flow flow = Flow::next;
+  [[nodiscard]] std::uint64_t end() const { return address + length; }
+};
+
 /// One ELF executable or shared object, opened for reading, with whatever separate debug file libdwfl finds
 /// for it. Addresses are the ELF's own virtual addresses. Used by one thread at a time.
 class Module {
