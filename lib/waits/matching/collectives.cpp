@@ -9,7 +9,6 @@
 // the analysis.
 #include "waits/matching/collectives.hpp"
 
-#include "waits/matching/collective_kinds.hpp"
 #include "waits/timeline/dependencies.hpp"
 
 #include <algorithm>

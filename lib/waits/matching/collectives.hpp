@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exchange/message_exchange.hpp"
+#include "waits/matching/collective_instance.hpp"
 #include "waits/matching/completions.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/matching/held_up.hpp"

@@ -8,8 +8,6 @@
 // somebody waited.
 #include "waits/matching/returns.hpp"
 
-#include "waits/matching/collective_kinds.hpp"
-
 #include <algorithm>
 #include <map>
 #include <tuple>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/message_exchange.hpp"
-#include "storage/hash.hpp"
+#include "waits/matching/collective_instance.hpp"
 #include "waits/matching/held_up.hpp"
 #include "waits/matching/request_table.hpp"
 #include "waits/timeline/process_trace.hpp"
@@ -15,18 +15,6 @@
 #include <tsl/robin_map.h>
 
 namespace culprit::waits {
-
-/// A collective instance: the how many-th on its communicator or window.
-struct InstanceKey {
-  std::uint64_t context;
-  std::uint32_t instance;
-  friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
-  struct Hash {
-    std::size_t operator()(const InstanceKey& key) const {
-      return storage::hash_of(key.context, key.instance);
-    }
-  };
-};
 
 /// A member's part in a nonblocking collective operation.
 struct Return {

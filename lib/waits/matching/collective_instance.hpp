@@ -1,10 +1,27 @@
 #pragma once
 
 #include "measurement/trace_operation.hpp"
-#include "metrics/wait_pattern.hpp"
+#include "storage/hash.hpp"
+#include "waits/timeline/event.hpp"
 
-// What the kinds of collective operations make their members wait for (docs/algorithms.md 7).
+#include <cstddef>
+#include <cstdint>
+
+// Instances of collective operations: their keys, and what their kinds make members wait for
+// (docs/algorithms.md 7).
 namespace culprit::waits {
+
+/// A collective instance: the how many-th on its communicator or window.
+struct InstanceKey {
+  std::uint64_t context;
+  std::uint32_t instance;
+  friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
+  struct Hash {
+    std::size_t operator()(const InstanceKey& key) const {
+      return storage::hash_of(key.context, key.instance);
+    }
+  };
+};
 
 /// What an instance of this kind makes its members wait for.
 constexpr WaitPattern pattern_of(measurement::trace::OperationKind kind) {
