@@ -45,14 +45,6 @@ std::set<std::string> executables_of(const ProcessTable& processes) {
 
 }  // namespace
 
-std::filesystem::path place_of(const Options& options) {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(options.output).parent_path());
-}
-
-std::filesystem::path place_for_spills(const Options& options) {
-  return options.dry_run ? std::filesystem::path() : std::filesystem::absolute(options.output).parent_path();
-}
-
 Survey survey_rest(exchange::Communicator& comm, const Options& options, const Lost& lost,
                    const Progress& progress, Provenance& provenance) {
   InputFiles files = divide(comm, options.measurement, place_of(options), provenance);

@@ -11,8 +11,6 @@
 #include "merge/values/shape.hpp"
 #include "merge/values/survey.hpp"
 
-#include <filesystem>
-
 // The first pass over a measurement, for who merges it and for who reads its time lines again: which
 // processes there are, and what code was sampled.
 namespace culprit::merge {
@@ -24,12 +22,6 @@ struct SampledCode {
   Roles roles;
   Shape shape;
 };
-
-/// The directory of what is made from the measurement.
-std::filesystem::path place_of(const Options& options);
-
-/// Where what does not fit into memory may go: beside the database, which will need room there as well.
-std::filesystem::path place_for_spills(const Options& options);
 
 /// Collective: all files but those that are lost. Throws std::runtime_error on every rank where there is
 /// nothing to merge.

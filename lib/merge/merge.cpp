@@ -7,7 +7,6 @@
 #include "merge/merge.hpp"
 
 #include "cct/message.hpp"
-#include "database/format.hpp"
 #include "database/writer.hpp"
 #include "exchange/message_exchange.hpp"
 #include "merge/attribution/roles.hpp"
@@ -29,11 +28,9 @@
 #include "merge/values/values.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <optional>
 #include <set>
@@ -44,26 +41,6 @@
 
 namespace culprit::merge {
 namespace {
-
-/// Whether a file begins as a database does, or is empty.
-bool may_be_database(const std::filesystem::path& path) {
-  std::array<char, sizeof database::format::kMagic> begin{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), begin.size());
-  return file.gcount() == 0 || std::ranges::equal(begin, database::format::kMagic);
-}
-
-/// The database takes the place of what has its name: that must be a file, and a database to be replaced.
-/// (For root, it would take the place of a device.)
-void check_output(const Options& options) {
-  if (!std::filesystem::exists(options.output)) return;
-  const std::string what = "writing: " + options.output.string();
-  if (!std::filesystem::is_regular_file(options.output))
-    throw std::runtime_error(what + ": is no regular file (name another one with -o)");
-  if (!options.force) throw std::runtime_error(what + ": already exists (use --force or -o)");
-  if (!may_be_database(options.output))
-    throw std::runtime_error(what + ": is no database, which --force replaces (name another file with -o)");
-}
 
 /// Refuses early what would fail late, and loads the rules.
 IdleRules check_request(exchange::Communicator& comm, const Options& options) {

@@ -9,6 +9,7 @@
 
 namespace culprit::merge {
 
+/// What to merge, from where and how.
 struct Options {
   std::filesystem::path measurement;                                ///< the directory
   std::filesystem::path output;                                     ///< the database file
@@ -22,5 +23,15 @@ struct Options {
   std::vector<std::string> segments;      ///< further procedures whose variation over time is wanted
   bool dry_run = false;
 };
+
+/// The database takes the place of what has its name: that must be a file, and a database to be replaced.
+/// (For root, it would take the place of a device.) Throws std::runtime_error with what to do.
+void check_output(const Options& options);
+
+/// The directory of what is made from the measurement.
+std::filesystem::path place_of(const Options& options);
+
+/// Where what does not fit into memory may go: beside the database, which will need room there as well.
+std::filesystem::path place_for_spills(const Options& options);
 
 }  // namespace culprit::merge
