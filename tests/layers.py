@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that the arrows between folders, and between the folders within them, run one way (docs/how-it-works.md): who may
-include whom; that no units include each other in a circle; that texts name files that there are, and sections of docs/algorithms.md;
+include whom; that no units include each other in a circle; that no small one stands alone without need; that texts name files that there are, and sections of docs/algorithms.md;
 and that what the tools say has one way out."""
 
 import ast
+import collections
 import graphlib
 import pathlib
 import re
@@ -72,6 +73,9 @@ RUNTIME_HEADERS = {"cct/frame.hpp", "machine/machine.hpp", "measurement/publishe
 # Enumerations, names and classes of numbers that files and tools share; they include nothing.
 FREE_TO_ALL = {"measurement/published_calls_layout.hpp", "measurement/kinds.hpp", "measurement/launch_variables.hpp", "measurement/processor_set.hpp", "measurement/runtime_notes.hpp", "measurement/stamp_level.hpp", "measurement/trace_operation.hpp", "measurement/transfer_cost.hpp"}
 LONGEST_GUIDE = 15  # lines
+LEAST_UNIT = 50  # lines; a smaller unit stands alone only where another folder includes it
+PROCESSORS = {"aarch64", "x86_64"}  # their folders have the same units, whatever the size
+ALONE = {"viewer-cli/export/otf2_absent"}  # small units in the place of another one: here of otf2, where its library is absent
 CITING = {".cpp", ".hpp", ".h", ".c", ".def", ".py", ".cmake", ".md"}
 WITH_GUIDES = ("docs", "hpcrun-lite", "lib", "packaging", "prof-mpi", "python", "tests", "viewer-cli")
 DATA = {"tests/same_bytes/cavity"}  # cases of data: neither these nor the folders in them need a guide
@@ -132,20 +136,36 @@ def against_the_order(path, text):
     return wrong
 
 
-def circles():
-    """Units (a header and its source are one) that include each other, each circle once."""
-    includes = {}
+def read_units():
+    """What each unit (a header and its source are one) includes, and its lines."""
+    includes, lines = {}, collections.Counter()
     for where in MAY_INCLUDE:
         base = ROOT / where
         for path in sorted(base.rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
                 continue
-            unit = includes.setdefault(path.with_suffix("").relative_to(ROOT), set())
-            for header in ANY_INCLUDE.findall(path.read_text(errors="replace")):
+            unit = path.with_suffix("").relative_to(ROOT)
+            text = path.read_text(errors="replace")
+            lines[unit] += len(text.splitlines())
+            others = includes.setdefault(unit, set())
+            for header in ANY_INCLUDE.findall(text):
                 if found := resolve(header, base, path):
-                    unit.add(found.with_suffix("").relative_to(ROOT))
+                    others.add(found.with_suffix("").relative_to(ROOT))
     for unit, others in includes.items():
         others.discard(unit)
+    return includes, lines
+
+
+def small_units(includes, lines):
+    """Small units that no other folder includes: they belong into the neighbour that they serve (CONTRIBUTING.md, conventions)."""
+    needed = {other for unit, others in includes.items() for other in others if other.parent != unit.parent}
+    return [f"{unit}: {lines[unit]} lines that no other folder includes (join it with a neighbour)" for unit in includes
+            if lines[unit] < LEAST_UNIT and unit not in needed and unit.parent.name not in PROCESSORS and str(unit) not in ALONE]
+
+
+def circles(includes):
+    """Units that include each other, each circle once."""
+    includes = {unit: set(others) for unit, others in includes.items()}
     found = []
     while True:
         try:
@@ -240,7 +260,8 @@ def folders_without_guide():
 
 
 def main():
-    wrong = circles() + names_of_no_file() + citations_of_no_section() + folders_without_guide() + python_modules()
+    includes, lines = read_units()
+    wrong = circles(includes) + small_units(includes, lines) + names_of_no_file() + citations_of_no_section() + folders_without_guide() + python_modules()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):
