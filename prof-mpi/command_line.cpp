@@ -128,6 +128,10 @@ void add_analysis(CLI::App& app, CommandLine& line, std::string& balance, bool& 
   app.add_option("--epsilon", options.blame.epsilon,
                  "chance to call a balanced context imbalanced (default: 0.01)")
       ->check(number_within(0, false, 0.5, "a number above 0 and up to 0.5"));
+  app.add_option("--hotspot-threshold", options.hotspot_threshold,
+                 "least share of all time of a procedure that hotspots list (time lines; default: 0.01)")
+      ->type_name("SHARE")
+      ->check(number_within(0, true, 1, "a number from 0 to 1"));
   app.add_option("--segment", options.segments,
                  "also report how long the invocations of this procedure took (time lines); repeatable")
       ->type_name("NAME")

@@ -182,7 +182,7 @@ TracedRun analyse_traces(exchange::Communicator& comm, const Options& options, c
   TimeLines lines = alone && partition.traced() ? open_thread_lines(partition, found.shared, shape)
                                                 : open_time_lines(comm, partition, found.shared, shape);
   TracedRun run;
-  run.findings = analyse_time_lines(comm, partition, lines, shape, locations, place_for_spills(options));
+  run.findings = analyse_time_lines(comm, partition, lines, shape, locations, options);
   check_other_time_lines(partition, lines);
   run.problems = std::move(lines.problems);
   for (const auto& [file, why] : *lines.broken_off)

@@ -9,6 +9,9 @@
 
 namespace culprit::merge {
 
+/// The threshold of hotspots where nobody asks for another one (docs/algorithms.md 8.2).
+inline constexpr double kUsualHotspotThreshold = 0.01;
+
 /// What to merge, from where and how.
 struct Options {
   std::filesystem::path measurement;                                ///< the directory
@@ -21,6 +24,7 @@ struct Options {
   bool sources = true;                    ///< copy sources into the database
   std::filesystem::path structure_cache;  ///< where recovered structure is kept for later; empty: nowhere
   std::vector<std::string> segments;      ///< further procedures whose variation over time is wanted
+  double hotspot_threshold = kUsualHotspotThreshold;  ///< hotspots have this share of all time or more
   bool dry_run = false;
 };
 

@@ -6,7 +6,7 @@ _prof_mpi() {
       mapfile -t COMPREPLY < <(compgen -W 'noise-aware paper' -- "$current")
       return
       ;;
-    --alpha | --tau | --epsilon | -j | --threads | -R | --replace-prefix | --segment) return ;;
+    --alpha | --tau | --epsilon | --hotspot-threshold | -j | --threads | -R | --replace-prefix | --segment) return ;;
     --structure-cache)
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       compopt -o filenames 2>/dev/null
@@ -20,7 +20,7 @@ _prof_mpi() {
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--help -o --output --force -R --replace-prefix --dry-run --segment --idle-rules --balance --alpha
-      --tau --epsilon --no-loops --no-source --structure-cache --no-structure-cache -j --threads -q --quiet -v --verbose --version' -- "$current")
+      --tau --epsilon --hotspot-threshold --no-loops --no-source --structure-cache --no-structure-cache -j --threads -q --quiet -v --verbose --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -d -- "$current")
     compopt -o filenames 2>/dev/null

@@ -13,6 +13,7 @@ _arguments \
   '--alpha[imbalance of the root that is still balanced]:factor:' \
   '--tau[natural jitter, as a share of the mean]:share:' \
   '--epsilon[chance to call a balanced context imbalanced]:chance:' \
+  '--hotspot-threshold[least share of the time of a hotspot]:share:' \
   '--no-loops[do not look for loops]' \
   '--no-source[do not copy sources]' \
   '(--no-structure-cache)--structure-cache[keep structure there for later runs]:directory:_files -/' \

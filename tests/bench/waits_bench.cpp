@@ -499,7 +499,7 @@ void analyse(culprit::exchange::Communicator& analysis, const Case& run, Totals&
   const double delays_s = laps.lap();
   const CriticalPath path = critical_path(analysis, rank_map, matched);
   const double path_s = laps.lap();
-  const std::vector<Hotspot> spots = diagnosis.find(analysis);
+  const std::vector<Hotspot> spots = diagnosis.find(analysis, 0.01);
   const double hotspots_s = laps.lap();
   TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
   const Efficiency measures = efficiency(analysis, map, path);

@@ -154,6 +154,7 @@ class Completion(Workspace):
         self.assertEqual(self.bash("prof-mpi --balance p"), ["paper"])
         self.assertEqual(self.bash("prof-mpi ru"), ["run2"])
         self.assertEqual(self.bash("hpcrun-lite --trace-"), ["--trace-limit"])
+        self.assertEqual(self.bash("prof-mpi --hot"), ["--hotspot-threshold"])
         self.assertEqual(set(self.bash("hpcrun-lite -o out ./app ru")), {"run1.db", "run2"})
 
     def test_bash_inserts_no_command_that_a_database_names(self):

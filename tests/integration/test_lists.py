@@ -4,11 +4,14 @@ rank. Both tell the same of a real run."""
 import collections
 import csv
 import io
+import pathlib
 import re
+import tarfile
 import unittest
 
 import harness
 
+STORED = pathlib.Path(__file__).parent / "stored"
 RANKS = 4
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6}
 ROW = re.compile(r" *(?P<amount>\d[\d .]*) (?P<unit>s|ms|µs)  (?: *(?P<share>[\d.]+|<0\.1) %|      )  (?P<rest>.*)")
@@ -130,6 +133,52 @@ class Lists(harness.Workspace):
 
     def test_mpich(self):
         self.check_all("mpich", "fence")
+
+
+class Thresholds(harness.Workspace):
+    """Which procedures `hotspots` lists, of a stored measurement with time lines."""
+
+    def setUp(self):
+        super().setUp()
+        with tarfile.open(STORED / "0.1.0.tar.xz") as archive:
+            archive.extractall(self.here)
+
+    def merged(self, name, *options, launch=()):
+        database = self.here / f"{name}.db"
+        harness.run([*launch, harness.PROF_MPI, "-q", self.here / "run", "-o", database, *options], expect=None)
+        return database
+
+    def test_the_threshold_decides_what_is_listed(self):
+        usual = self.merged("usual")
+        self.assertEqual(usual.read_bytes(), self.merged("same", "--hotspot-threshold", "0.01").read_bytes())
+        listed, costs = {}, {}
+        for share in (0, 0.01, 0.5, 1):
+            database = self.merged(f"of-{share}", "--hotspot-threshold", share)
+            rows = harness.viewer_json(database, "hotspots")
+            listed[share] = {(row["rank"], *harness.names(row["path"])) for row in rows}
+            costs[share] = sum(row["cost_s"] for row in rows)
+            noted = f"hotspots are procedures with {100 * share:g} % of the time or more (prof-mpi --hotspot-threshold)"
+            self.assertEqual(noted in harness.viewer_json(database, "info")["notes"], share != 0.01)
+        self.assertGreater(listed[0], listed[0.01])
+        self.assertGreater(listed[0.01], listed[0.5])
+        self.assertEqual((len(listed[0.5]), listed[1]), (1, set()))  # what the program is late in
+        self.assertGreaterEqual(costs[0.01], costs[0.5])
+        self.assertGreater(costs[0.5], 1)
+
+    def test_the_same_for_any_number_of_ranks(self):
+        options = ("--hotspot-threshold", "0.3")
+        one, *others = (
+            self.merged("one", *options, "-j", 1),
+            self.merged("three", *options, "-j", 3),
+            self.merged("two", *options, launch=(*harness.LAUNCHERS["openmpi"], "-n", 2)),
+        )
+        for other in others:
+            self.assertEqual(one.read_bytes(), other.read_bytes(), other.name)
+
+    def test_thresholds_that_are_none(self):
+        for share in ("-0.1", "1.01", "1%", "x", "nan"):
+            done = harness.run([harness.PROF_MPI, self.here / "run", "--hotspot-threshold", share], expect=2)
+            self.assert_one_line(done.stderr, "--hotspot-threshold", share, "a number from 0 to 1")
 
 
 if __name__ == "__main__":

@@ -239,7 +239,7 @@ class Refused(OddNames):
         odd = EVERYTHING
         for words in (
             [odd], [b"run", odd], [b"run", b"--" + odd], [b"run", b"--idle-rules", odd], [b"run", b"-R", odd],
-            [b"run", b"--balance", odd], [b"run", b"--alpha", odd], [b"run", b"-o", odd + b"/x"], [b"run", b"--segment", odd],
+            [b"run", b"--balance", odd], [b"run", b"--alpha", odd], [b"run", b"--hotspot-threshold", odd], [b"run", b"-o", odd + b"/x"], [b"run", b"--segment", odd],
         ):
             status, out, err = run([merge, *words], cwd=self.here)
             self.assertNotEqual((status, out + err), (0, b""), words)

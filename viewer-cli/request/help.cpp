@@ -235,8 +235,8 @@ an average rank: what balancing it can save at most (json: imbalance_s). Needs a
      kTable,
      {}},
     {"hotspots",
-     R"help(Procedures with at least 1 % of the time that took longer on one rank than on another that waited for it,
-and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace).
+     R"help(Procedures with at least 1 % of the time (prof-mpi --hotspot-threshold) that took longer on one rank than on
+another that waited for it, and what that cost; only direct waits count. Needs a trace (hpcrun-lite --trace).
 
   viewer-cli run1.db hotspots
   viewer-cli run1.db hotspots --format json

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,15 @@ std::string note_short_waits(std::uint64_t ns, const database::TraceAnalyses& tr
          " % of the run: variation and efficiencies take them for work";
 }
 
+/// A note where hotspots were not looked for as usual.
+std::string note_threshold(double share) {
+  if (share == kUsualHotspotThreshold) return {};
+  std::ostringstream note;
+  note << "hotspots are procedures with " << 100 * share
+       << " % of the time or more (prof-mpi --hotspot-threshold)";
+  return note.str();
+}
+
 /// The program's marks of iterations, by time line.
 struct Marks {
   std::map<waits::Location, std::vector<waits::IterationMark>> marks;
@@ -112,7 +122,7 @@ struct Marks {
 class Analyses {
  public:
   Analyses(exchange::Communicator& comm, const Partition& partition, TimeLines& lines, const Shape& shape,
-           std::span<const database::Location> locations, const std::filesystem::path& directory)
+           std::span<const database::Location> locations, const Options& options)
       : comm_(comm),
         shape_(shape),
         rank_map_(comm, lines.processes),
@@ -126,14 +136,15 @@ class Analyses {
               marks_.observe(shape_, location, record);
               traffic_.observe(location, record);
             },
-            {.spill = {.directory = directory,
+            {.spill = {.directory = place_for_spills(options),
                        .memory = waits::usual_memory(exchange::ranks_with(comm, exchange::this_machine()))}},
             [this] {
               marks_ = {};
               traffic_.clear();
             })),
         matched_(read_.matched),
-        of_threads_(lines.of_threads) {
+        of_threads_(lines.of_threads),
+        hotspot_threshold_(options.hotspot_threshold) {
     if (of_threads_) name_thread_waits(shape, read_.matched);
     found_.stopped = comm.all_sum(lines.stopped + lines.broken_off->size());
     clock_error_ns_ = lines.clock_error_ns;
@@ -159,6 +170,7 @@ class Analyses {
     findings.clock_violations = comm_.all_sum(read_.violations);
     findings.clock_violations_left = comm_.all_sum(read_.left);
     findings.short_thread_waits_ns = comm_.all_sum(matched_.store.short_thread_waits_ns);
+    findings.hotspot_threshold = hotspot_threshold_;
     findings.varied = std::move(varied_);
     return findings;
   }
@@ -221,7 +233,7 @@ class Analyses {
                                                             },
                                                         .chains = &chains});
     indirect.set(read_.matched.wait_sums);
-    found_.hotspots = tables_.hotspots(hotspots.find(comm_));
+    found_.hotspots = tables_.hotspots(hotspots.find(comm_, hotspot_threshold_));
     for (const waits::DelayCost& cost : costs.costs) {
       values_.add_cost(cost.location, scope_of(shape_, cost.path).context, cost.short_term_ns,
                        cost.long_term_ns);
@@ -353,6 +365,7 @@ class Analyses {
   waits::CausallyMatched read_;
   const waits::Matched& matched_;
   bool of_threads_;
+  double hotspot_threshold_;
   database::TraceAnalyses found_;
   std::uint64_t clock_error_ns_ = 0;
   std::set<std::uint32_t> varied_;
@@ -363,10 +376,9 @@ class Analyses {
 
 TimeLineFindings analyse_time_lines(exchange::Communicator& comm, const Partition& partition,
                                     TimeLines& lines, const Shape& shape,
-                                    std::span<const database::Location> locations,
-                                    const std::filesystem::path& directory) {
+                                    std::span<const database::Location> locations, const Options& options) {
   if (comm.all_sum(lines.processes.size()) == 0) return {};
-  return Analyses(comm, partition, lines, shape, locations, directory).run();
+  return Analyses(comm, partition, lines, shape, locations, options).run();
 }
 
 bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations) && {
@@ -381,6 +393,8 @@ bool TimeLineFindings::adopt_into(Experiment& experiment, std::size_t locations)
   experiment.quality.clock_violations_left += clock_violations_left;
   replace_approximations(experiment.waits, std::move(waits), threads);
   if (std::string note = note_short_waits(short_thread_waits_ns, experiment.trace); !note.empty())
+    experiment.run.notes.push_back(std::move(note));
+  if (std::string note = note_threshold(hotspot_threshold); !note.empty())
     experiment.run.notes.push_back(std::move(note));
   return true;
 }

@@ -1,8 +1,8 @@
-// Hotspot diagnosis (Wu 2020, equation 5; docs/algorithms.md 8.2): the delayer's hot procedures, with 1 % of
-// all time or more, bear the direct part of each wait in proportion to what they took longer than on the
-// waiter. Excesses are summed per delayer, waiter and waiting call path, each weighted with its wait, and
-// compared by chains of procedures as delay costs are (path_excess.cpp). Nothing is passed on; of a
-// collective only the wait of who came first counts. Uses the comparisons that delay costs make.
+// Hotspot diagnosis (Wu 2020, equation 5; docs/algorithms.md 8.2): the delayer's hot procedures, with a given
+// share of all time or more (usually 1 %), bear the direct part of each wait in proportion to what they took
+// longer than on the waiter. Excesses are summed per delayer, waiter and waiting call path, each weighted
+// with its wait, and compared by chains of procedures as delay costs are (path_excess.cpp). Nothing is passed
+// on; of a collective only the wait of who came first counts. Uses the comparisons that delay costs make.
 // Cost: a hash look-up per region and sampled path of an interval.
 #include "waits/causes/hotspots.hpp"
 

@@ -43,8 +43,8 @@ class HotspotDiagnosis {
   /// A wait that was recorded here (DelayOptions::observer).
   void add(const ComparedWait& wait);
   /// Collective, when all were added: this rank's share, in order. Procedures that took less than `threshold`
-  /// of all time lines' time are left out.
-  [[nodiscard]] std::vector<Hotspot> find(exchange::Communicator& analysis, double threshold = 0.01) const;
+  /// of all time lines' time, waits excluded, are left out.
+  [[nodiscard]] std::vector<Hotspot> find(exchange::Communicator& analysis, double threshold) const;
 
  private:
   struct Case {

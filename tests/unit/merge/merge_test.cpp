@@ -405,6 +405,21 @@ TEST_CASE("waits of threads too short for time lines have a note where they took
   }
 }
 
+TEST_CASE("a note says where hotspots have another threshold than usual") {
+  for (const double threshold : {0.01, 0.05, 0.002}) {
+    database::Experiment experiment;
+    merge::TimeLineFindings findings;
+    findings.trace.traced = 1;
+    findings.hotspot_threshold = threshold;
+    REQUIRE(std::move(findings).adopt_into(experiment, 1));
+    const std::string share = threshold == 0.05 ? "5" : "0.2";
+    CHECK(experiment.run.notes ==
+          (threshold == 0.01 ? std::vector<std::string>{}
+                             : std::vector{"hotspots are procedures with " + share +
+                                           " % of the time or more (prof-mpi --hotspot-threshold)"}));
+  }
+}
+
 TEST_CASE("a damaged tree is left out, whichever rank meets it") {
   const recorder::Directory directory;
   record_run(directory, 3);

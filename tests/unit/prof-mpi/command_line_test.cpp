@@ -40,6 +40,7 @@ TEST_CASE("defaults are those of the manual", "[command_line]") {
   CHECK(line.options.blame.alpha == 1.1);
   CHECK(line.options.blame.tau == 0.01);
   CHECK(line.options.blame.epsilon == 0.01);
+  CHECK(line.options.hotspot_threshold == 0.01);
   CHECK_FALSE(line.quiet);
 }
 
@@ -58,7 +59,8 @@ TEST_CASE("every option arrives, before or after the directory", "[command_line]
       parsed({"--force",   "-R",           "/a=/b",      "--balance",   "paper",     "run1",
               "-R",        "/c=/d=e",      "--alpha",    "2",           "--tau",     "0",
               "--epsilon", "0.05",         "--no-loops", "--no-source", "--dry-run", "-q",
-              "-v",        "--idle-rules", "f",          "-j",          "3"});
+              "-v",        "--idle-rules", "f",          "-j",          "3",         "--hotspot-threshold",
+              "0.5"});
   CHECK(line.options.force);
   CHECK(line.options.replace_prefix ==
         std::vector<std::pair<std::string, std::string>>{{"/a", "/b"}, {"/c", "/d=e"}});
@@ -66,6 +68,7 @@ TEST_CASE("every option arrives, before or after the directory", "[command_line]
   CHECK(line.options.blame.alpha == 2);
   CHECK(line.options.blame.tau == 0);
   CHECK(line.options.blame.epsilon == 0.05);
+  CHECK(line.options.hotspot_threshold == 0.5);
   CHECK_FALSE(line.options.loops);
   CHECK_FALSE(line.options.sources);
   CHECK(line.options.dry_run);
@@ -103,6 +106,11 @@ TEST_CASE("wrong usage is status 2, help and version 0", "[command_line]") {
       {"a", "--tau", "nan"},
       {"a", "--epsilon", "0"},
       {"a", "--epsilon", "1"},
+      {"a", "--hotspot-threshold", "-0.1"},
+      {"a", "--hotspot-threshold", "1.5"},
+      {"a", "--hotspot-threshold", "1%"},
+      {"a", "--hotspot-threshold", "nan"},
+      {"a", "--hotspot-threshold", ""},
       {"a", "-j", "0"},
       {"a", "-j", "1.5"},
       {"a", "-o"},

@@ -283,7 +283,7 @@ std::vector<OwnTime> own_times_of(const ScriptedRun& run) {
 }
 
 Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_round,
-              const storage::SpillOptions& spill, std::uint64_t waits_per_round) {
+              const storage::SpillOptions& spill, std::uint64_t waits_per_round, double hotspot_threshold) {
   Found found;
   std::mutex mutex;
   exchange::run_on_threads(analysts, [&](exchange::Communicator& analysis) {
@@ -308,7 +308,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     CriticalPath path = critical_path(analysis, rank_map, matched);
     const TimeMap map = time_map(analysis, rank_map, matched, [](std::uint32_t context) { return context; });
     const Efficiency efficiency = culprit::waits::efficiency(analysis, map, path);
-    const std::vector<Hotspot> hotspots = diagnosis.find(analysis);
+    const std::vector<Hotspot> hotspots = diagnosis.find(analysis, hotspot_threshold);
     const std::lock_guard lock(mutex);
     found.efficiency = efficiency;
     found.sums.insert(found.sums.end(), matched.wait_sums.begin(), matched.wait_sums.end());

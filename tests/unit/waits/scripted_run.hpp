@@ -105,8 +105,10 @@ struct Found {
 
 /// Analyses the run on `analysts` ranks, `records_per_round` at a time, as many intervals asked for together
 /// and accounts kept; backwards `waits_per_round` at a time (0: as many as it takes by itself).
+/// Hotspots have a share of `hotspot_threshold` of all time.
 Found analyse(const ScriptedRun& run, int analysts = 1, std::uint64_t records_per_round = 1 << 18,
-              const storage::SpillOptions& spill = {}, std::uint64_t waits_per_round = 0);
+              const storage::SpillOptions& spill = {}, std::uint64_t waits_per_round = 0,
+              double hotspot_threshold = 0.01);
 
 /// Its variation over time; `marks` by rank. `before`: the procedure of one that is found before, if any.
 Variation vary(const ScriptedRun& run, const CallPaths& paths,

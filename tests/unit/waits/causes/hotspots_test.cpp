@@ -42,6 +42,18 @@ TEST_CASE("the delayer's hot procedures bear the wait of who came first to a col
   }
 }
 
+TEST_CASE("the threshold decides which procedures are hot") {
+  // Of all time foo takes 72 %, and bar, which makes others wait, 27 %.
+  const auto found = [](double threshold, int analysts) {
+    return analyse(imbalanced(), analysts, 1 << 18, {}, 0, threshold).hotspots;
+  };
+  const std::vector<Hotspot> bar = {{2, kBar, 1, kBarrier, 350}};
+  for (const int analysts : {1, 2}) {
+    for (const double threshold : {0., 0.01, 0.25}) CHECK(found(threshold, analysts) == bar);
+    for (const double threshold : {0.3, 0.5, 1.}) CHECK(found(threshold, analysts).empty());
+  }
+}
+
 TEST_CASE("hotspots never cost more than was waited, and are the same for any number of analysts") {
   REQUIRE(rc::check("cost", [] {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
