@@ -124,6 +124,7 @@ int run(int argc, char** argv) {
   set("CULPRIT_FILES", options->files ? "1" : "");
   set("CULPRIT_TRACE", options->trace ? "1" : "");
   set("CULPRIT_TRACE_LIMIT", options->trace_limit);
+  set("CULPRIT_TRACE_THREADS_ABOVE", options->trace_threads_above);
   set("CULPRIT_QUIET", options->quiet ? "1" : "");
   set("CULPRIT_VERBOSE", options->verbose ? "1" : "");
   set("CULPRIT_LAUNCHED", std::to_string(getpid()));

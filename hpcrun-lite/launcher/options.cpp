@@ -7,10 +7,12 @@
 #include "runtime/events/event_list.hpp"
 #include "spelling/closest.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -164,6 +166,26 @@ std::string trace_limit(const std::string& given) {
   return std::to_string(limit);
 }
 
+/// "2ms" in microseconds.
+std::uint64_t read_duration(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    std::uint64_t us;
+  };
+  constexpr Unit kUnits[] = {{"", 1}, {"us", 1}, {"ms", 1000}, {"s", 1'000'000}};
+  constexpr std::uint64_t kMost = 3'600'000'000;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view name = std::string_view(text).substr(static_cast<std::size_t>(end - text.data()));
+  const Unit* const unit = std::ranges::find(kUnits, name, &Unit::name);
+  if (error == std::errc::invalid_argument || unit == std::end(kUnits))
+    throw Failure(kUsage,
+                  "trace threads above: " + text + ": not a duration (write it like 20us, 2ms or 1s)");
+  if (error != std::errc() || number > kMost / unit->us)
+    throw Failure(kUsage, "trace threads above: " + text + ": out of range (from 0 to 3600s)");
+  return number * unit->us;
+}
+
 /// Where hpcrun-lite's own words end: at "--" or at the first word that is neither an option nor the value of
 /// one.
 int own_words(int argc, char** argv) {
@@ -171,7 +193,7 @@ int own_words(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--" || word.empty() || word[0] != '-') return i;
     if (word == "-e" || word == "--event" || word == "-o" || word == "--output" || word == "--ranks" ||
-        word == "--trace-limit") {
+        word == "--trace-limit" || word == "--trace-threads-above") {
       ++i;
     }
   }
@@ -182,6 +204,7 @@ int own_words(int argc, char** argv) {
 struct Given {
   std::vector<std::string> events;
   std::string limit;
+  std::string threads_above;
   bool list = false;
 };
 
@@ -215,6 +238,10 @@ void declare_options(CLI::App& app, Options& options, Given& given) {
   app.add_option("--trace-limit", given.limit,
                  "Stop a process's time lines at this size, such as 500M; default 2G\n"
                  "(CULPRIT_TRACE_LIMIT)");
+  app.add_option("--trace-threads-above", given.threads_above,
+                 "Record waits for other threads of this length or longer one by one on time\n"
+                 "lines, such as 1ms; default 20us, 0: all; shorter ones are added up\n"
+                 "(CULPRIT_TRACE_THREADS_ABOVE)");
   app.add_flag("--files", options.files,
                "Say which files calls that read and write are about, by their names (CULPRIT_FILES)");
   app.add_flag("--delay", options.delay,
@@ -224,6 +251,21 @@ void declare_options(CLI::App& app, Options& options, Given& given) {
   app.add_flag("-q,--quiet", options.quiet, "No summary line at the end (CULPRIT_QUIET)");
   app.add_flag("-v,--verbose", options.verbose,
                "Say at the start what is measured and how (CULPRIT_VERBOSE)");
+}
+
+/// Checks what is asked of time lines.
+void read_trace_options(const Given& given, Options& options) {
+  if (!options.trace) {
+    if (!given.limit.empty())
+      throw Failure(kUsage, "--trace-limit: there is no trace to limit (add --trace)");
+    if (!given.threads_above.empty())
+      throw Failure(kUsage, "--trace-threads-above: there is no trace to record waits in (add --trace)");
+    return;
+  }
+  options.trace_limit = trace_limit(given.limit.empty() ? environment("CULPRIT_TRACE_LIMIT") : given.limit);
+  const std::string above =
+      given.threads_above.empty() ? environment("CULPRIT_TRACE_THREADS_ABOVE") : given.threads_above;
+  if (!above.empty()) options.trace_threads_above = std::to_string(read_duration(above));
 }
 
 }  // namespace
@@ -253,11 +295,7 @@ std::optional<Options> read_options(int argc, char** argv) {
     print::answer(text.str());
     return std::nullopt;
   }
-  if (!given.limit.empty() && !options.trace) {
-    throw Failure(kUsage, "--trace-limit: there is no trace to limit (add --trace)");
-  }
-  if (options.trace)
-    options.trace_limit = trace_limit(given.limit.empty() ? environment("CULPRIT_TRACE_LIMIT") : given.limit);
+  read_trace_options(given, options);
   options.events = given.events.empty() ? environment("CULPRIT_EVENTS") : join(given.events);
   const runtime::EventList event_list = read_events(options.events);
   if (!options.ranks.empty()) check_ranks(options.ranks);

@@ -14,7 +14,8 @@ struct Options {
   bool delay = false;
   bool files = false;
   bool trace = false;
-  std::string trace_limit;  ///< bytes, checked; empty without a trace
+  std::string trace_limit;          ///< bytes, checked; empty without a trace
+  std::string trace_threads_above;  ///< microseconds, checked; empty: as usual, or without a trace
   bool quiet = false;
   bool verbose = false;
   std::vector<std::string> program;  ///< the program and its arguments

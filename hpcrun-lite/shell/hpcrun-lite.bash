@@ -3,7 +3,7 @@ _hpcrun_lite() {
   local current=${COMP_WORDS[COMP_CWORD]} word=1
   while ((word < COMP_CWORD)); do
     case ${COMP_WORDS[word]} in
-      -e | --event | -o | --output | --ranks | --trace-limit) ((word += 2)) ;;
+      -e | --event | -o | --output | --ranks | --trace-limit | --trace-threads-above) ((word += 2)) ;;
       --) ((word += 1)) && break ;;
       -*) ((word += 1)) ;;
       *) break ;;
@@ -29,11 +29,11 @@ _hpcrun_lite() {
       compopt -o filenames 2>/dev/null
       return
       ;;
-    --ranks | --trace-limit) return ;;
+    --ranks | --trace-limit | --trace-threads-above) return ;;
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--help --version -e --event -o --output --ranks -t --trace --trace-limit
-      --files --delay --list-events -q --quiet -v --verbose --' -- "$current")
+      --trace-threads-above --files --delay --list-events -q --quiet -v --verbose --' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -c -- "$current"; compgen -f -- "$current")
     compopt -o filenames 2>/dev/null # quotes what a shell would take for more than a name

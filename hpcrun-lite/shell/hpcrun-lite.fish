@@ -7,6 +7,7 @@ complete -c hpcrun-lite -s o -l output -x -a '(__fish_complete_directories)' -d 
 complete -c hpcrun-lite -l ranks -x -d 'keep only these ranks'
 complete -c hpcrun-lite -s t -l trace -d 'also record time lines'
 complete -c hpcrun-lite -l trace-limit -x -d 'stop time lines at this size'
+complete -c hpcrun-lite -l trace-threads-above -x -d 'record waits for threads of this length or longer'
 complete -c hpcrun-lite -l files -d 'name the files that are read and written'
 complete -c hpcrun-lite -l delay -d 'sample nothing before culprit_start()'
 complete -c hpcrun-lite -l list-events -d 'print the events that work here'

@@ -8,6 +8,7 @@ _arguments \
   '--ranks[keep only these ranks]:list:' \
   '(-t --trace)'{-t,--trace}'[also record time lines]' \
   '--trace-limit[stop time lines at this size]:size:' \
+  '--trace-threads-above[record waits for threads of this length or longer]:duration:' \
   '--files[name the files that are read and written]' \
   '--delay[sample nothing before culprit_start()]' \
   '(- *)--list-events[print the events that work here]' \

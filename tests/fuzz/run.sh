@@ -63,7 +63,7 @@ for line in 'view --focus MPI_|spmv --ranks 0-6:2,7 --role main --depth 4' 'thre
   tr ' ' '\n' <<<"$line" >"$corpus/command_line/seed-$words"
 done
 
-printf '%s\n' -e CPUTIME@f100 --event=perf::PAGE-FAULTS@1000 --ranks 0-3,8 -t --trace-limit 500M -o run1 -- ./app -n \
+printf '%s\n' -e CPUTIME@f100 --event=perf::PAGE-FAULTS@1000 --ranks 0-3,8 -t --trace-limit 500M --trace-threads-above 1ms -o run1 -- ./app -n \
   >"$corpus/launcher_options/seed"
 
 # Fuzzes one target until it has had its processor time, however busy the machine is. libFuzzer counts the time of the clock,

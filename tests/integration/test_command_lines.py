@@ -153,7 +153,7 @@ class Completion(Workspace):
         (self.here / "run3.txt").unlink()
         self.assertEqual(self.bash("prof-mpi --balance p"), ["paper"])
         self.assertEqual(self.bash("prof-mpi ru"), ["run2"])
-        self.assertEqual(self.bash("hpcrun-lite --trace-"), ["--trace-limit"])
+        self.assertEqual(self.bash("hpcrun-lite --trace-"), ["--trace-limit", "--trace-threads-above"])
         self.assertEqual(self.bash("prof-mpi --hot"), ["--hotspot-threshold"])
         self.assertEqual(set(self.bash("hpcrun-lite -o out ./app ru")), {"run1.db", "run2"})
 

@@ -267,7 +267,7 @@ class Refused(OddNames):
         os.symlink(b"text", os.fsencode(self.here) + b"/" + odd)
         for words in (
             [odd], [b"./" + odd], [b"--" + odd, b"true"], [b"-e", odd, b"true"], [b"-e", b"REALTIME@" + odd, b"true"],
-            [b"--ranks", odd, b"true"], [b"-t", b"--trace-limit", odd, b"true"], [b"-o", b"text/" + odd, b"true"],
+            [b"--ranks", odd, b"true"], [b"-t", b"--trace-limit", odd, b"true"], [b"-t", b"--trace-threads-above", odd, b"true"], [b"-o", b"text/" + odd, b"true"],
             [b"-o", odd, b"true"], [odd + b"/mpirun", b"-n", b"2", b"true"],
         ):
             self.check_failure([measure, *words], cwd=self.here)

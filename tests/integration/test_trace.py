@@ -4,6 +4,7 @@ measurement beside it."""
 import json
 import pathlib
 import re
+import shutil
 import sys
 import unittest
 
@@ -13,6 +14,7 @@ from against_logs import truth
 READ_DB = pathlib.Path(__file__).resolve().parents[2] / "docs" / "read_db.py"
 ITERATION = 30
 SEND, RECEIVE, ALL_TO_ALL = 1, 4, 10
+REPETITIONS, DELAY = 5, 20  # of threads that wait for each other; ms
 
 
 class Trace(harness.Workspace):
@@ -183,6 +185,38 @@ class Trace(harness.Workspace):
             self.assert_one_line(done.stderr, "trace limit")
         done = harness.run([harness.HPCRUN, "--trace-limit", "1G", "true"], expect=2)
         self.assert_one_line(done.stderr, "--trace-limit", "add --trace")
+
+    def waits_for_threads(self, *options, **run_options):
+        """What the time line of a process has whose threads wait for each other: records of waits, and those that are added up."""
+        directory = self.here / "run"
+        shutil.rmtree(directory, ignore_errors=True)
+        program = [harness.PROGRAMS / "truth_thread_waits", self.here, REPETITIONS, DELAY]
+        harness.run([harness.HPCRUN, "-q", "-t", "-o", directory, *options, *program], **run_options)
+        [file] = directory.rglob("*.culprit")
+        return json.loads(harness.run([harness.PROGRAMS / "trace_lines", "-c", file]).stdout)
+
+    def test_waits_for_threads_have_records_from_a_length_on(self):
+        each = self.waits_for_threads("--trace-threads-above", 0)
+        self.assertEqual(each["short_waits"], 0)
+        usual = self.waits_for_threads()
+        self.assertGreater(usual["thread_waits"], REPETITIONS)
+        self.assertLessEqual(usual["short_waits_ns"], usual["short_waits"] * 20_000)
+        longer = self.waits_for_threads("--trace-threads-above", "5ms")
+        self.assertGreater(longer["thread_waits"], REPETITIONS)
+        self.assertLessEqual(longer["short_waits_ns"], longer["short_waits"] * 5_000_000)
+        self.assertIn("from 5000 us on (--trace-threads-above)", harness.run([harness.VIEWER, self.merge(self.here / "run"), "info"]).stdout)
+        none = self.waits_for_threads(env=dict(harness.ENVIRONMENT, CULPRIT_TRACE_THREADS_ABOVE="3600s"))
+        self.assertEqual(none["thread_waits"], 0)
+        # All are added up: each repetition has waits that are as long as its delay.
+        self.assertGreater(none["short_waits"], REPETITIONS)
+        self.assertGreater(none["short_waits_ns"], REPETITIONS * DELAY * 1_000_000)
+
+    def test_lengths_that_are_none(self):
+        for length in ("3x", "-1", "1h", "0.5ms", "3601s", "99999999999999999999", "us"):
+            done = harness.run([harness.HPCRUN, "-t", "--trace-threads-above", length, "true"], expect=2)
+            self.assert_one_line(done.stderr, "trace threads above", length)
+        done = harness.run([harness.HPCRUN, "--trace-threads-above", "1ms", "true"], expect=2)
+        self.assert_one_line(done.stderr, "--trace-threads-above", "add --trace")
 
     def check_ranks(self, mpi):
         directory = self.measure(mpi, 2, harness.PROGRAMS / f"mpi_exchange.{mpi}", options=["-t"])

@@ -1,5 +1,5 @@
 // Prints a measurement's trace for the end-to-end tests: one JSON object per line, first the outline, then
-// every record. With -c the outline alone, with the numbers of calls and samples.
+// every call and sample. With -c the numbers of calls, samples and waits for threads alone.
 #include "measurement/measurement.hpp"
 #include "measurement/trace.hpp"
 
@@ -37,16 +37,24 @@ void print_counts(const char* path) {
   const trace::ProcessTrace in(trace::trace_path(path));
   std::uint64_t calls = 0;
   std::uint64_t samples = 0;
+  std::uint64_t thread_waits = 0;
+  std::uint64_t short_waits = 0;  // those that are added up
+  std::uint64_t short_ns = 0;
   for (const auto& lines : in.threads()) {
     trace::ThreadRecords records(in, lines, {});
     for (trace::Record record; records.next(record);) {
       if (record.kind == trace::RecordKind::sample) ++samples;
       if (record.kind == trace::RecordKind::call) ++calls;
+      if (record.kind == trace::RecordKind::thread_wait) ++thread_waits;
+      if (record.kind != trace::RecordKind::short_waits) continue;
+      short_waits += record.count;
+      short_ns += record.value;
     }
   }
-  std::printf(R"({"calls": %)" PRIu64 R"(, "samples": %)" PRIu64 R"(, "bytes": %)" PRIu64
+  std::printf(R"({"calls": %)" PRIu64 R"(, "samples": %)" PRIu64 R"(, "thread_waits": %)" PRIu64
+              R"(, "short_waits": %)" PRIu64 R"(, "short_waits_ns": %)" PRIu64 R"(, "bytes": %)" PRIu64
               R"(, "dropped": %)" PRIu64 "}\n",
-              calls, samples, in.bytes(), in.dropped());
+              calls, samples, thread_waits, short_waits, short_ns, in.bytes(), in.dropped());
 }
 
 void print(const char* path) {

@@ -72,6 +72,9 @@ bool read_settings() {
   process.traced = set("CULPRIT_TRACE");
   process.trace_limit = measurement::kMostTraceBytes;
   if (set("CULPRIT_TRACE_LIMIT")) process.trace_limit = strtoull(getenv("CULPRIT_TRACE_LIMIT"), nullptr, 10);
+  const char* const least_wait_us = getenv("CULPRIT_TRACE_THREADS_ABOVE");  // 0: all of them
+  if (least_wait_us != nullptr && least_wait_us[0] != '\0')
+    process.least_traced_wait = strtoull(least_wait_us, nullptr, 10) * 1000;
   process.no_find_object = set("CULPRIT_NO_DL_FIND_OBJECT");
   process.no_shared_mapping = set("CULPRIT_NO_SHARED_MAPPING");
   const char* where = nullptr;

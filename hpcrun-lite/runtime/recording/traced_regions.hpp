@@ -8,10 +8,6 @@
 // and the outermost parallel regions of OpenMP. They count as segments there, whether they call MPI or not.
 namespace culprit::runtime {
 
-/// A region, or a wait for threads, of fewer ns has no record of its own: that costs a tenth of a
-/// microsecond, for a region some.
-inline constexpr std::uint64_t kLeastTraced = 20'000;
-
 /// Whether regions are to be on the thread's time line: on the main thread's, also of a process that does not
 /// call MPI (yet).
 bool is_on_time_line(const Thread* thread);

@@ -1,8 +1,8 @@
 // Writes waits for other threads of the process on their threads' time lines (docs/algorithms.md 12.1), of
-// 20 us or more. The record has no call path, which samples show. Who held a lock, the lock's queue says
-// (lock_queue.hpp): where several did one after the other, each has a record of its own. Who was joined is
-// looked for among all threads. Cost: a tenth of a microsecond for each record; nothing for shorter waits but
-// two additions.
+// 20 us or more, or of what --trace-threads-above says. The record has no call path, which samples show. Who
+// held a lock, the lock's queue says (lock_queue.hpp): where several did one after the other, each has a
+// record of its own. Who was joined is looked for among all threads. Cost: a tenth of a microsecond for each
+// record; nothing for shorter waits but two additions.
 #include "runtime/recording/traced_waits.hpp"
 
 #include "runtime/recording/held_off.hpp"
@@ -77,7 +77,7 @@ void write_wait(measurement::TraceStream& trace, WaitKind kind, const locks::Rel
   if (time <= since || left || !culprit_rt_tracing.load(std::memory_order_relaxed) ||
       !may_trace(thread, here))
     return;
-  if (time - since < kLeastTraced) {
+  if (time - since < process.least_traced_wait) {
     ++thread->blame.short_waits.count;
     thread->blame.short_waits.ns += time - since;
     return;
@@ -92,6 +92,7 @@ void write_wait(measurement::TraceStream& trace, WaitKind kind, const locks::Rel
 }
 
 void trace_short_waits(Thread* thread, std::uint64_t time) {
+  if (thread->trace == nullptr) return;
   const WaitSum& all = thread->blame.short_waits;
   WaitSum& traced = thread->blame.short_waits_traced;
   if (all.count == traced.count) return;

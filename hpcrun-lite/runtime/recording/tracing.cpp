@@ -57,6 +57,14 @@ void note_stop() {
   file.note(line.c_str());
 }
 
+/// Where waits for threads have records from another length on than usual.
+void note_least_wait() {
+  if (process.least_traced_wait == kLeastTraced) return;
+  Text<128> line;
+  line.add("waits for threads are on the time line from ").number(process.least_traced_wait / 1000);
+  file.note(line.add(" us on (--trace-threads-above)").c_str());
+}
+
 }  // namespace
 
 void update_tracing() {
@@ -84,6 +92,7 @@ bool create_trace(const char* path, std::uint64_t key) {
 void note_trace() {
   if (trace_file.open()) {
     add_own_clocks();
+    note_least_wait();
   } else if (process.traced) {
     file.note("there is no trace: its file could not be created");
     process.traced = false;

@@ -342,6 +342,7 @@ void publish_totals(Thread* thread, std::uint64_t time) {
 
 void publish_last_totals(Thread* thread, std::uint64_t time) {
   if (!teams::active()) return;
+  trace_short_waits(thread, monotonic_time(time));
   const bool brief = !thread->main && monotonic_time(time) < thread->start_ns + kBrief;
   publish(thread, totals_of(thread->blame, time), time,
           brief && thread->blame.charged ? Publisher::stands_for_brief : Publisher::any);
@@ -355,6 +356,7 @@ void publish_all_totals() {
     if (!thread->pool.used.load(std::memory_order_acquire) ||
         thread->blame.account.activity == Activity::none)
       continue;
+    trace_short_waits(thread, monotonic_time(time));
     Totals totals{};
     if (!look_at_totals(thread->blame, time, totals)) continue;
     publish(thread, totals, time, Publisher::any);

@@ -55,7 +55,7 @@ void begin_window(Thread* thread, std::uint64_t time);
 
 /// Adds what the thread has counted since to its tree's totals. By the thread itself, recording.
 void publish_totals(Thread* thread, std::uint64_t time);
-/// The same at the thread's end.
+/// The same at the thread's end, and to its time line what it waited in short waits.
 void publish_last_totals(Thread* thread, std::uint64_t time);
 /// Those of all threads, when nobody records any more.
 void publish_all_totals();

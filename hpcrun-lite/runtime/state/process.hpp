@@ -12,6 +12,10 @@
 
 namespace culprit::runtime {
 
+/// A region, or usually a wait for threads, of fewer ns has no record of its own on time lines: that costs a
+/// tenth of a microsecond, for a region some.
+inline constexpr std::uint64_t kLeastTraced = 20'000;
+
 /// What holds for the whole process from the constructor on.
 struct Process {
   bool active = false;    ///< this process is measured
@@ -22,6 +26,7 @@ struct Process {
   bool names_files = false;    ///< samples in calls that read and write say of which file
   bool traced = false;         ///< a trace is to be recorded too
   std::uint64_t trace_limit = 0;
+  std::uint64_t least_traced_wait = kLeastTraced;  ///< ns; shorter waits for threads are added up
   std::uint64_t tree_bytes = measurement::kTreeBytes;
   std::uint64_t added_cost = 0;    ///< tests: ns that each handler run seems to take beside what it takes
   bool no_find_object = false;     ///< tests: as if glibc had no _dl_find_object

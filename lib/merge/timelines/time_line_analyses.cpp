@@ -77,7 +77,8 @@ std::string note_short_waits(std::uint64_t ns, const database::TraceAnalyses& tr
   const double all_ns = static_cast<double>(trace.run_ns) * static_cast<double>(trace.traced);
   const double share = all_ns > 0 ? static_cast<double>(ns) / all_ns : 0;
   if (share <= kWorthSaying) return {};
-  return "waits of the ranks' main threads for other threads shorter than 20 us took " +
+  return "waits of the ranks' main threads for other threads too short for time lines (below 20 us, or "
+         "hpcrun-lite --trace-threads-above) took " +
          std::to_string(std::llround(100 * share)) +
          " % of the run: variation and efficiencies take them for work";
 }

@@ -401,7 +401,7 @@ TEST_CASE("waits of threads too short for time lines have a note where they took
     REQUIRE(std::move(findings).adopt_into(experiment, 2));
     REQUIRE(experiment.run.notes.size() == (waited_ns > 20 ? 1 : 0));
     for (const std::string& note : experiment.run.notes)
-      CHECK(note.find("shorter than 20 us took 3 % of the run") != std::string::npos);
+      CHECK(note.find("--trace-threads-above) took 3 % of the run") != std::string::npos);
   }
 }
 
