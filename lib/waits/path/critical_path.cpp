@@ -2,21 +2,25 @@
 // backwards along its time line; at a call that waited, back to the end of the wait and over to the call that
 // caused it; until the end of MPI_Init. Time in calls and gaps on the way is charged to them; a gap's time is
 // divided over its sampled call paths.
-// The rank of the analysis that has the time line walks on and broadcasts where it came to; path_jumps.cpp
-// spares most of these messages. Clocks that contradict each other cannot make it go around: no line is
-// walked forwards.
+// The rank of the analysis that has the time line walks on, and broadcasts where it came to and which waits
+// come next on that line: when the path comes back there, all ranks know the way, and each walks its own
+// lines (known_waits.cpp). Without these waits the whole analysis takes 7 times as much CPU time where two
+// ranks take turns (`bench_waits master 2 4000000 2`; 2026-11-30, busy).
+// Clocks that contradict each other cannot make it go around: no line is walked forwards.
 // Cost: one step per call on the path; 13 ns per event with 16 ranks, less with more (docs/figures.md).
 #include "waits/path/critical_path.hpp"
 
 #include "exchange/message_exchange.hpp"
-#include "waits/path/path_jumps.hpp"
+#include "waits/path/known_waits.hpp"
 #include "waits/path/thread_changes.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace culprit::waits {
 
@@ -24,19 +28,13 @@ namespace {
 
 using Position = PathPosition;
 
-/// Where the walk has come, and the call on the time line it comes from at which it left that.
-struct PathStep {
-  Position at;
-  std::uint32_t left = 0;
-};
-
 class Walk {
  public:
   Walk(exchange::Communicator& analysis, const RankMap& rank_map, const Matched& matched)
       : analysis_(analysis),
         rank_map_(rank_map),
         threads_(analysis, rank_map, matched.store),
-        jumps_(analysis, rank_map, matched, threads_.possible()),
+        known_(rank_map.locations(), analysis.size() > 1 && !threads_.possible()),
         passed_(rank_map.locations(), ~std::uint32_t{0}) {
     for (const TimeLine& line : matched.store.lines()) lines_[line.location] = &line;
   }
@@ -45,25 +43,8 @@ class Walk {
     Position at = start();
     result_.last = at.call;
     result_.end_ns = result_.begin_ns = at.ns;
-    while (at.call.known() && !at.ended) {
-      if (jumps_.worth_it()) {
-        jumps_.bring(at.ns);
-        at = jump(at);
-      }
-      const Location location = at.call.location;
-      const int holder = rank_map_.holder_of(location);
-      PathStep step{at, passed_[location]};
-      if (holder == analysis_.rank()) {
-        step.at = along(at, jumps_.worth_it());
-        step.left = passed_[location];
-      }
-      exchange::Bytes bytes = exchange::bytes_of(std::span<const PathStep>(&step, 1));
-      analysis_.broadcast(bytes, holder);
-      step = exchange::items_of<PathStep>(bytes).front();
-      passed_[location] = step.left;
-      at = step.at;
-      result_.begin_ns = at.ns;
-    }
+    while (at.call.known() && !at.ended) at = hand_over(follow(at));
+    result_.begin_ns = at.ns;
     collect();
     return std::move(result_);
   }
@@ -102,23 +83,40 @@ class Walk {
     return exchange::items_of<Position>(bytes).front();
   }
 
-  /// Over to causes as long as it is known here which they are; all ranks of the analysis do the same.
-  Position jump(Position at) {
+  /// Over to causes as long as all ranks of the analysis know the way; all of them do the same.
+  Position follow(Position at) {
     for (;;) {
-      const std::optional<PathJump> next = jumps_.before(at.call, at.at_exit);
-      if (!next || at.call.index > passed_[at.call.location]) return at;
-      if (rank_map_.holder_of(at.call.location) == analysis_.rank()) along(at, true);
-      passed_[at.call.location] = next->event;
-      at = {.call = next->cause,
-            .ns = std::min(at.ns, next->until_ns),
-            .at_exit = next->cause_ends,
-            .ended = false};
+      const Location location = at.call.location;
+      if (at.call.index + (at.at_exit ? 1 : 0) > passed_[location]) return at;
+      const std::optional<PathStep> step = known_.after(at);
+      if (!step) return at;
+      if (rank_map_.holder_of(location) == analysis_.rank()) along(at);
+      passed_[location] = step->left;
+      at = step->to;
     }
   }
 
-  /// Goes back on one time line, up to the first wait; or on through waits whose causes lie on lines of this
-  /// rank of the analysis, and to other threads, if not `one_wait`; or to the beginning.
-  Position along(Position at, bool one_wait) {
+  /// The rank of the analysis that has the line walks on, and broadcasts where it came to.
+  Position hand_over(const Position& at) {
+    const Location location = at.call.location;
+    const int holder = rank_map_.holder_of(location);
+    std::vector<PathStep> steps;
+    if (holder == analysis_.rank()) {
+      const Position to = along(at);
+      steps.push_back({.to = to, .left = passed_[location]});
+      if (known_.sent() && !to.ended) known_.append(*lines_[location], steps);
+    }
+    exchange::Bytes bytes = exchange::bytes_of(std::span<const PathStep>(steps));
+    analysis_.broadcast(bytes, holder);
+    steps = exchange::items_of<PathStep>(bytes);
+    known_.keep(location, std::span(steps).subspan(1));
+    passed_[location] = steps.front().left;
+    return steps.front().to;
+  }
+
+  /// Goes back on one time line, up to the first wait; or, where it is handed over at each wait, on through
+  /// waits whose causes lie on lines of this rank of the analysis, and to other threads; or to the beginning.
+  Position along(Position at) {
     for (;;) {
       const Location location = at.call.location;
       const auto found = lines_.find(location);
@@ -143,7 +141,7 @@ class Walk {
       passed_[location] = at.call.index;
       const bool waited = events[at.call.index].wait != 0;
       at = through_call(own, at);
-      if (waited && one_wait) return at;
+      if (waited && known_.sent()) return at;
     }
     at.ended = true;
     return at;
@@ -211,7 +209,7 @@ class Walk {
   const RankMap& rank_map_;
   CriticalPath result_;
   ThreadChanges threads_;
-  PathJumps jumps_;
+  KnownWaits known_;
   std::map<Location, const TimeLine*> lines_;
   std::vector<std::uint32_t> passed_;  // by location: where the walk was last
   std::map<std::pair<Location, Region>, Stretch> stretches_;
