@@ -13,6 +13,7 @@
 #include "waits/clocks/causal_order.hpp"
 #include "waits/communication/traffic.hpp"
 #include "waits/path/efficiency.hpp"
+#include "waits/states/line_records.hpp"
 #include "waits/states/matching_pass.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/segment_values.hpp"

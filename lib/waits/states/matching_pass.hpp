@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exchange/communicator.hpp"
-#include "measurement/kinds.hpp"
+#include "measurement/trace_event.hpp"
 #include "waits/matching/contexts.hpp"
 #include "waits/states/wait_sums.hpp"
 #include "waits/timeline/dependencies.hpp"
@@ -33,9 +33,6 @@ struct MatchingOptions {
   /// Whether Matched::dependencies are recorded, which takes that one rank of the analysis has all processes.
   bool dependencies = false;
 };
-
-/// What a thread's wait for others of its process is; the patterns are in the order of the kinds.
-WaitPattern pattern_of(measurement::WaitKind kind);
 
 /// For MatchingOptions::spill: bytes in each of the `ranks` ranks of the analysis that run on this machine. A
 /// quarter of what it has free for all of them together, up to 1 GiB for each, which twenty million calls
