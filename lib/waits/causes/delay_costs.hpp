@@ -45,10 +45,10 @@ struct DelayOptions {
   /// How many waits all ranks together take at a time, about. 0: chosen such that what is kept of them is
   /// some megabytes, or that turning to a time line takes a small part of the time.
   std::uint64_t waits_per_round = 0;
-  /// Waits for whose delayers' intervals are requested, or that are passed on, between two exchanges,
-  /// for each rank of the analysis: many enough for an exchange to take a small part of the time, and few
-  /// enough for all ranks to have something to do meanwhile. The costs are the same for any number.
-  std::size_t waits_together = 1 << 9;
+  /// Intervals of delayers that are requested between two exchanges, for each rank of the analysis: many
+  /// enough for an exchange to take a small part of the time, and few enough for all ranks to have something
+  /// to do meanwhile. The costs are the same for any number.
+  std::size_t intervals_together = 1 << 9;
   /// What time lines cost waiters here is sent to the ranks that have them after a round with more accounts,
   /// which take some hundred bytes each. The costs are the same for any number.
   std::size_t accounts_kept = 1 << 18;

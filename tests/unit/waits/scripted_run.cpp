@@ -296,7 +296,7 @@ Found analyse(const ScriptedRun& run, int analysts, std::uint64_t records_per_ro
     IndirectWaits indirect;
     DelayCosts delays = delay_costs(analysis, rank_map, matched,
                                     {.waits_per_round = waits_per_round,
-                                     .waits_together = static_cast<std::size_t>(records_per_round),
+                                     .intervals_together = static_cast<std::size_t>(records_per_round),
                                      .accounts_kept = static_cast<std::size_t>(records_per_round),
                                      .observer =
                                          [&](const ComparedWait& wait) {
