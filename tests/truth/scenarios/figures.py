@@ -1,7 +1,7 @@
 """The tables of docs/figures.md, "Is the diagnosis right?", from kept results: `./dev truth --figures`.
 
 A series is a kind of measurement (`trace-200-10`: with a trace, 200 Hz, 10 s) in OUT/results/LABEL; seeds above
-generate.WIDE are a series of their own. Programs with teams of threads are also counted by what the cause is. Nothing is measured."""
+generate.WIDE are a series of their own. Programs are also counted by what the cause is. Nothing is measured."""
 
 import json
 
@@ -73,8 +73,8 @@ def print_figures(results):
         print("", title(name, found), sep="\n")
         for mode in sorted({mode for result in found for mode in result["modes"]}):
             print("", *score.table(found, mode), sep="\n")
-            if with_teams(found):
-                print("", *score.table(found, mode, score.kind_of, (*generate_threads.KINDS, "two causes", "none")), sep="\n")
+            kinds = generate_threads.KINDS if with_teams(found) else generate.KINDS
+            print("", *score.table(found, mode, score.kind_of, (*kinds, "two causes", "none")), sep="\n")
         if any("referee" in result for result in found):
             print("", *score.referee_table(found), sep="\n")
     if judged := {name: found for name, found in series.items() if not with_teams(found)}:
