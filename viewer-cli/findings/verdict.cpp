@@ -185,8 +185,8 @@ class VerdictWords {
         experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy up to its last sample: ";
     const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
-    if (waiting_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
     const double io_s = notable_io_s(experiment_, losses_);
+    if (waiting_s <= 0 && io_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
     const bool burdened = losses_.overhead_s >= kNotableWaiting * losses_.total_s;
     const double work_s =

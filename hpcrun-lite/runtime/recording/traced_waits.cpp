@@ -13,6 +13,7 @@
 #include "runtime/teams/lock_queue.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
@@ -92,11 +93,15 @@ void write_wait(measurement::TraceStream& trace, WaitKind kind, const locks::Rel
 }
 
 void trace_short_waits(Thread* thread, std::uint64_t time) {
-  if (thread->trace == nullptr) return;
-  const WaitSum& all = thread->blame.short_waits;
+  // At the process's end the thread may be another one, which goes on to wait, or ends: each is read once.
+  const auto read = [](auto& field) { return std::atomic_ref(field).load(std::memory_order_relaxed); };
+  measurement::TraceStream* const trace = read(thread->trace);
+  WaitSum all;
+  all.count = read(thread->blame.short_waits.count);
+  all.ns = read(thread->blame.short_waits.ns);
   WaitSum& traced = thread->blame.short_waits_traced;
-  if (all.count == traced.count) return;
-  if (thread->trace->short_waits(time, all.count - traced.count, all.ns - traced.ns)) traced = all;
+  if (trace == nullptr || all.count <= traced.count || all.ns < traced.ns) return;
+  if (trace->short_waits(time, all.count - traced.count, all.ns - traced.ns)) traced = all;
 }
 
 }  // namespace culprit::runtime

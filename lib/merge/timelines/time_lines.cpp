@@ -44,6 +44,7 @@ class TracedProcess final : public waits::ProcessTrace {
   struct Names {
     std::vector<NamedNodes> nodes;     // by thread
     std::vector<std::uint8_t> events;  // their numbers in the run
+    std::vector<unsigned> halvings;    // by thread, of its sampling rate
   };
 
   TracedProcess(const measurement::ProcessInfo& process, const std::string& path, Names names,
@@ -55,6 +56,7 @@ class TracedProcess final : public waits::ProcessTrace {
         clock_(trace_.clocks()),
         nodes_(std::move(names.nodes)),
         events_(std::move(names.events)),
+        halvings_(std::move(names.halvings)),
         shape_(shape),
         regions_(std::move(regions)) {
     require_own(trace_, process);
@@ -66,6 +68,9 @@ class TracedProcess final : public waits::ProcessTrace {
     return trace_.definitions();
   }
   [[nodiscard]] std::size_t threads() const override { return records_.size(); }
+  [[nodiscard]] unsigned halvings(std::size_t thread) const override {
+    return thread < halvings_.size() ? halvings_[thread] : 0;
+  }
 
   bool next(std::size_t thread, trace::Record& record) override {
     if (take_part(thread, record)) return true;
@@ -177,6 +182,7 @@ class TracedProcess final : public waits::ProcessTrace {
   waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
   std::vector<std::uint8_t> events_;  // their numbers in the run
+  std::vector<unsigned> halvings_;
   const Shape& shape_;
   std::shared_ptr<RegionPaths> regions_;  // of all processes
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
@@ -206,10 +212,15 @@ class Opening {
       if (is_rank != ranks) return;
       if (!is_rank) file.process.rank.reset();
       drop_own_frames(file);
-      auto process = std::make_unique<TracedProcess>(
-          file.process, path,
-          TracedProcess::Names{.nodes = name_nodes(file, threads), .events = number_events(file.process)},
-          shape_, regions_, *to.broken_off);
+      std::vector<unsigned> halvings;
+      for (const measurement::ThreadProfile& thread : file.threads)
+        halvings.push_back(static_cast<unsigned>(thread.quality.most_halvings));
+      auto process =
+          std::make_unique<TracedProcess>(file.process, path,
+                                          TracedProcess::Names{.nodes = name_nodes(file, threads),
+                                                               .events = number_events(file.process),
+                                                               .halvings = std::move(halvings)},
+                                          shape_, regions_, *to.broken_off);
       if (process->stopped()) ++to.stopped;
       ProcessClock& clock = clocks.emplace_back(file.process.host, process->rank(), process->clocks());
       clock.move = [traced = process.get()](std::int64_t ns) { traced->move(ns); };

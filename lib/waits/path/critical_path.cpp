@@ -35,7 +35,8 @@ class Walk {
         rank_map_(rank_map),
         threads_(analysis, rank_map, matched.store),
         known_(rank_map.locations(), analysis.size() > 1 && !threads_.possible()),
-        passed_(rank_map.locations(), ~std::uint32_t{0}) {
+        passed_(rank_map.locations(), ~std::uint32_t{0}),
+        changed_ns_(rank_map.ranks(), ~std::uint64_t{0}) {
     for (const TimeLine& line : matched.store.lines()) lines_[line.location] = &line;
   }
 
@@ -87,6 +88,7 @@ class Walk {
   Position follow(Position at) {
     for (;;) {
       const Location location = at.call.location;
+      // Each step of a line ends before the one before: contradictory clocks could lead around for ever.
       if (at.call.index + (at.at_exit ? 1 : 0) > passed_[location]) return at;
       const std::optional<PathStep> step = known_.after(at);
       if (!step) return at;
@@ -167,6 +169,10 @@ class Walk {
   std::optional<Position> change_thread(const TimeLine& line, const Position& at) {
     const std::optional<Position> other = threads_.before(at);
     if (!other || other->call.index > passed_[other->call.location]) return std::nullopt;
+    // Threads that seem to wait for each other at one moment could lead it around for ever.
+    std::uint64_t& changed_ns = changed_ns_[static_cast<std::size_t>(rank_map_.rank_of(line.location))];
+    if (other->ns >= changed_ns) return std::nullopt;
+    changed_ns = other->ns;
     if (other->ns < at.ns) add_gap(line, at, other->ns);
     return other;
   }
@@ -211,7 +217,8 @@ class Walk {
   ThreadChanges threads_;
   KnownWaits known_;
   std::map<Location, const TimeLine*> lines_;
-  std::vector<std::uint32_t> passed_;  // by location: where the walk was last
+  std::vector<std::uint32_t> passed_;      // by location: where the walk was last
+  std::vector<std::uint64_t> changed_ns_;  // by rank in MPI_COMM_WORLD: when it last changed threads there
   std::map<std::pair<Location, Region>, Stretch> stretches_;
 };
 

@@ -21,6 +21,7 @@ WaitPattern pattern_of(measurement::WaitKind kind);
 struct LineOf {
   std::size_t process = 0, thread = 0;  ///< the process: of this rank's own
   std::size_t threads = 0;              ///< of the process
+  unsigned halvings = 0;                ///< of the thread's sampling rate, at most
   std::int32_t rank = -1;               ///< in MPI_COMM_WORLD
 };
 
@@ -37,7 +38,10 @@ class LineRecords {
   /// A call, and what it makes of the records since the call before.
   CallSite add_call(const measurement::trace::Record& record);
   /// The last record was added.
-  void close() { line_.sample_ns = lengths_.single(); }
+  void close() {
+    line_.sample_ns = lengths_.single();
+    line_.halvings = of_.halvings;
+  }
 
  private:
   void add_sample(const measurement::trace::Record& record);

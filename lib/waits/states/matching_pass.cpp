@@ -112,7 +112,8 @@ class Pass {
     for (const TimeLine& line : result_.store.lines())
       if (line.sample_ns > 0) least = std::min(least, line.sample_ns);
     least = ~analysis_.all_max(~least);
-    for (TimeLine& line : result_.store.lines()) line.sample_ns = single_of_run(line.sample_ns, least);
+    for (TimeLine& line : result_.store.lines())
+      line.sample_ns = single_of_run(line.sample_ns, least << line.halvings);
   }
 
   /// Some time lines at a time, so that what they send others takes some megabytes.

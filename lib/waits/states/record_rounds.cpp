@@ -37,7 +37,11 @@ RecordRounds::RecordRounds(exchange::Communicator& analysis, const RankMap& rank
     const std::size_t threads = own[process]->threads();
     for (std::size_t thread = 0; thread < threads; ++thread) {
       store.open(rank_map.location_of(rank, thread));
-      opened.push_back({.process = process, .thread = thread, .threads = threads, .rank = rank});
+      opened.push_back({.process = process,
+                        .thread = thread,
+                        .threads = threads,
+                        .halvings = own[process]->halvings(thread),
+                        .rank = rank});
     }
   }
   readers_.reserve(opened.size());

@@ -56,8 +56,9 @@ class RecordRounds {
   std::uint64_t most_records_ = 0, most_bytes_ = 0;
   std::vector<Reader> readers_;  // those of one process together
   RoundLength length_;
-  std::uint64_t until_ = 0;    // the end of the round
-  std::uint64_t records_ = 0;  // in it: of this rank, then of all
+  std::uint64_t until_ = 0;  // the end of the round
+  // Of this rank in it until end(), then of all; 0: none, so that the next round begins at the earliest.
+  std::uint64_t records_ = 0;
 };
 
 }  // namespace culprit::waits

@@ -90,8 +90,9 @@ class SampleLengths {
   std::uint64_t all_ = 0;
 };
 
-/// What a single sample of a line stands for, of which SampleLengths::single() says `own_ns`, where the
-/// smallest of all lines is `least_ns`: periods may differ a little, sleeps are many times as long.
+/// What a single sample of a line stands for, of which SampleLengths::single() says `own_ns`, where at the
+/// line's rate the smallest of all lines would be `least_ns`: beside that, rates differ a little, and sleeps
+/// are many times as long.
 constexpr std::uint64_t single_of_run(std::uint64_t own_ns, std::uint64_t least_ns) {
   constexpr std::uint64_t kSleeps = 4;
   return own_ns / kSleeps > least_ns ? least_ns : own_ns;

@@ -24,6 +24,8 @@ class ProcessTrace {
   /// Known as a whole before the first record is read; Record's contexts are indices into it.
   [[nodiscard]] virtual const std::vector<measurement::trace::Definition>& definitions() const = 0;
   [[nodiscard]] virtual std::size_t threads() const = 0;
+  /// How often the thread's sampling rate was halved, at most.
+  [[nodiscard]] virtual unsigned halvings(std::size_t /*thread*/) const { return 0; }
   /// The next record of a thread; false at its end. Times are on the clock that all hosts share, `node` is a
   /// context of the united tree: of a region its own, or the root where that is not known. Damaged rest of a
   /// trace: ends early.

@@ -355,6 +355,9 @@ class ThreadLine final : public ProcessTrace {
     return added_.definitions;
   }
   [[nodiscard]] std::size_t threads() const override { return 1; }
+  [[nodiscard]] unsigned halvings(std::size_t /*thread*/) const override {
+    return process_->halvings(thread_);
+  }
 
   bool next(std::size_t /*thread*/, Record& record) override {
     const std::uint64_t own_ns = more_ ? own_.exit_ns : kNever;

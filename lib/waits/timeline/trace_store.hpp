@@ -56,6 +56,7 @@ struct TimeLine {
   std::uint32_t last_context = 0;  ///< of the call added last
   std::size_t samples_before = 0;  ///< that call
   std::uint64_t sample_ns = 0;     ///< once read: what a single sample stands for
+  unsigned halvings = 0;           ///< of its sampling rate, at most
   std::vector<std::pair<std::uint32_t, std::uint64_t>>
       sampled_ns;  ///< once classified: what was sampled in gaps, in the order of regions
   std::uint32_t calls_sorted_together = 1;

@@ -149,6 +149,25 @@ TEST_CASE("the critical path goes on with the thread that held the main thread's
   }
 }
 
+TEST_CASE("the critical path ends where two threads seem to wait for each other at one moment") {
+  // The second thread gives the main thread's lock back at 1000, having waited since its call before.
+  ScriptedRun run(1, 2);
+  run.call(0, 0, 10, {on(OperationKind::initialize)});
+  run.path(kInit);
+  run.call(0, 15, 16, {}, 1);
+  run.path(kReceive);
+  run.sample(0, 1000, 16, kBar, 1, culprit::measurement::WaitKind::condition);
+  run.call(0, 1040, 1050, {}, 1);
+  run.path(kSend);
+  run.thread_wait(0, 20, 1000, culprit::measurement::WaitKind::lock, {.thread = 1, .released_ns = 1000});
+  run.call(0, 1100, 1110, {on(OperationKind::finalize)});
+  run.path(kFinalize);
+  for (const int analysts : {1, 2}) {
+    const CriticalPath path = analyse(run, analysts).path;
+    CHECK(all_times(path) == path.length_ns());
+  }
+}
+
 TEST_CASE("the critical path leaves a thread that waited for the main thread to send something") {
   // Process 0: its main thread receives until 800 from process 1, which works in foo until then. Its second
   // thread sent something before, waits for the main thread, and sends again at 1000. Process 1 waits for

@@ -27,6 +27,7 @@ TEST_CASE("a line of sleeps alone has samples as short as those of other lines",
   CHECK(single_of_run(30 * kMs, 5 * kMs) == 5 * kMs);
   CHECK(single_of_run(11 * kMs, 5 * kMs) == 11 * kMs);  // its period grew
   CHECK(single_of_run(0, 5 * kMs) == 0);
+  CHECK(single_of_run(40 * kMs, 5 * kMs << 3U) == 40 * kMs);  // its rate was halved three times
 }
 
 }  // namespace
