@@ -163,6 +163,28 @@ def small_units(includes, lines):
             if lines[unit] < LEAST_UNIT and unit not in needed and unit.parent.name not in PROCESSORS and str(unit) not in ALONE]
 
 
+TYPE = re.compile(r"^(?:template.*>\s*)?(?:class|struct|union|enum class) (?:alignas\([^)]*\) )?(\w+)[^;]*\{")
+
+
+def types_of_one_name():
+    """Types of one namespace that two headers define: the linker would take the functions of one for the other's. Headers that
+    each stand for a processor are never in one program."""
+    found = collections.defaultdict(set)
+    for tree in ("lib", "hpcrun-lite", "prof-mpi", "viewer-cli"):
+        for path in sorted((ROOT / tree).rglob("*.hpp")):
+            if path.parent.name in PROCESSORS:
+                continue
+            within = []
+            for line in path.read_text(errors="replace").splitlines():
+                if opened := re.match(r"namespace ([\w:]+) \{", line):
+                    within.append(opened.group(1))
+                elif line.startswith("}  // namespace") and within:
+                    within.pop()
+                elif defined := TYPE.match(line):
+                    found["::".join([*within, defined.group(1)])].add(str(path.relative_to(ROOT)))
+    return [f"{name}: defined in {' and '.join(sorted(paths))}" for name, paths in sorted(found.items()) if len(paths) > 1]
+
+
 def circles(includes):
     """Units that include each other, each circle once."""
     includes = {unit: set(others) for unit, others in includes.items()}
@@ -261,7 +283,7 @@ def folders_without_guide():
 
 def main():
     includes, lines = read_units()
-    wrong = circles(includes) + small_units(includes, lines) + names_of_no_file() + citations_of_no_section() + folders_without_guide() + python_modules()
+    wrong = circles(includes) + types_of_one_name() + small_units(includes, lines) + names_of_no_file() + citations_of_no_section() + folders_without_guide() + python_modules()
     for where, allowed in MAY_INCLUDE.items():
         for path in sorted((ROOT / where).rglob("*")):
             if path.suffix not in (".hpp", ".cpp", ".h", ".c"):

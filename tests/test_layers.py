@@ -7,22 +7,27 @@ import unittest
 import layers
 
 
-class SmallUnits(unittest.TestCase):
-    """A unit of fewer than fifty lines stands alone only where another folder includes it."""
-
+class MadeUpTree(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="layers.")
         self.addCleanup(directory.cleanup)
         self.root, before = pathlib.Path(directory.name), layers.ROOT
         layers.ROOT = self.root
         self.addCleanup(setattr, layers, "ROOT", before)
-        self.write("lib/waits/path/walk.cpp", 60, "waits/path/jump.hpp")
 
     def write(self, name, lines, *headers):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         text = [f'#include "{header}"' for header in headers]
         path.write_text("\n".join(text + ["//"] * (lines - len(text))) + "\n")
+
+
+class SmallUnits(MadeUpTree):
+    """A unit of fewer than fifty lines stands alone only where another folder includes it."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("lib/waits/path/walk.cpp", 60, "waits/path/jump.hpp")
 
     def refused(self):
         return [line.split(":")[0] for line in layers.small_units(*layers.read_units())]
@@ -60,6 +65,24 @@ class SmallUnits(unittest.TestCase):
         for name in map(pathlib.Path, layers.ALONE):
             self.assertIn(name, includes)
             self.assertLess(lines[name], layers.LEAST_UNIT)
+
+
+class Types(MadeUpTree):
+    """Two headers may not define one type of a namespace."""
+
+    def define(self, name, namespace, kind="class"):
+        self.write(name, 1)
+        (self.root / name).write_text(f"namespace {namespace} {{\n{kind} Returns {{\n}};\n}}  // namespace {namespace}\n")
+
+    def test_twice_in_one_namespace(self):
+        self.define("lib/waits/matching/returns.hpp", "culprit::waits")
+        self.define("lib/waits/variation/recurrence.hpp", "culprit::waits", "struct")
+        self.assertEqual(len(layers.types_of_one_name()), 1)
+
+    def test_in_two_namespaces(self):
+        self.define("lib/waits/matching/returns.hpp", "culprit::waits")
+        self.define("lib/merge/returns.hpp", "culprit::merge")
+        self.assertEqual(layers.types_of_one_name(), [])
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class Collectives {
   using Received = exchange::MessageList<GatheringNotice, GatheredNotice, PrefixNotice, PrefixedNotice>;
 
   Collectives(const Contexts& contexts, exchange::MessageExchange& exchange, TraceStore& store,
-              Completions& completions, Returns& returns)
+              Completions& completions, CollectiveReturns& returns)
       : contexts_(contexts),
         exchange_(exchange),
         store_(store),
@@ -194,7 +194,7 @@ class Collectives {
   exchange::MessageExchange& exchange_;
   TraceStore& store_;
   Completions& completions_;
-  Returns& returns_;
+  CollectiveReturns& returns_;
   std::vector<std::uint32_t> initiated_;                       // by slot of the contexts
   tsl::robin_map<Key, std::uint32_t, InstanceKey::Hash> own_;  // their numbers
   std::vector<Own> owns_;                                      // by number; kept for the next one's members

@@ -47,11 +47,11 @@ bool was_outside(const Return& late, std::uint64_t free_ns) {
 
 }  // namespace
 
-int Returns::home_of(const Key& key) const {
+int CollectiveReturns::home_of(const Key& key) const {
   return static_cast<int>(InstanceKey::Hash{}(key) % static_cast<std::size_t>(exchange_.ranks()));
 }
 
-void Returns::begin(const CallSite& call, const Begin& operation) {
+void CollectiveReturns::begin(const CallSite& call, const Begin& operation) {
   const Key key{operation.context, operation.instance};
   const auto [begun, first] = begun_.try_emplace(call.process, operation.operation);
   if (!first) return;  // only damage begins it again
@@ -70,7 +70,7 @@ void Returns::begin(const CallSite& call, const Begin& operation) {
   own.notice.contradictory = own.notice.contradictory || own.notice.kind != operation.kind;
 }
 
-void Returns::complete(const CallSite& call, std::uint64_t operation) {
+void CollectiveReturns::complete(const CallSite& call, std::uint64_t operation) {
   const Begun* const begun = begun_.find(call.process, operation);
   if (begun == nullptr) return;
   const Key key = begun->key;
@@ -94,7 +94,7 @@ void Returns::complete(const CallSite& call, std::uint64_t operation) {
   own_.erase(found);
 }
 
-void Returns::receive(const ReturnNotice& notice, std::span<const Return> members) {
+void CollectiveReturns::receive(const ReturnNotice& notice, std::span<const Return> members) {
   const Key key{notice.context, notice.instance};
   Instance& instance = instances_[key];
   instance.members += notice.members;
@@ -106,7 +106,7 @@ void Returns::receive(const ReturnNotice& notice, std::span<const Return> member
 }
 
 /// Tells those who waited; a call that returns at the first of several operations need not have.
-void Returns::answer(std::vector<Return>& members, OperationKind kind) {
+void CollectiveReturns::answer(std::vector<Return>& members, OperationKind kind) {
   find_needed(members, kind);
   std::vector<Presence> present;
   present.reserve(members.size());
@@ -131,7 +131,7 @@ void Returns::answer(std::vector<Return>& members, OperationKind kind) {
   }
 }
 
-void Returns::receive(const ReturnedNotice& notice, std::span<const HeldUp> held_up) {
+void CollectiveReturns::receive(const ReturnedNotice& notice, std::span<const HeldUp> held_up) {
   for (const HeldUp& one : held_up) {
     store_.add(one.call.location, Candidate{.event = one.call.index,
                                             .pattern = notice.pattern,

@@ -47,12 +47,12 @@ struct ReturnedNotice {
 /// Nonblocking collective operations go on only while their members are inside MPI, where no thread of the
 /// library cares for them: whoever waits for one may wait until the last member comes back to complete it
 /// (docs/algorithms.md 7, Late return). One rank of the analysis gathers each instance once all have.
-class Returns {
+class CollectiveReturns {
  public:
   using Received = exchange::MessageList<ReturnNotice, ReturnedNotice>;
 
   /// `processes` are those of this rank of the analysis.
-  Returns(exchange::MessageExchange& exchange, TraceStore& store, std::size_t processes)
+  CollectiveReturns(exchange::MessageExchange& exchange, TraceStore& store, std::size_t processes)
       : exchange_(exchange), store_(store), begun_(processes) {}
 
   /// Which operation a call begins, and its caller's part in it.

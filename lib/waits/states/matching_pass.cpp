@@ -253,7 +253,7 @@ class Pass {
   Completions completions_;
   MessageReturns message_returns_;
   Messages messages_;
-  Returns returns_;
+  CollectiveReturns returns_;
   Collectives collectives_;
   Neighbors neighbors_;
   ActiveTarget active_target_;

@@ -74,7 +74,7 @@ class Fencing {
   culprit::exchange::MessageExchange exchange_;
   TraceStore store_;
   Completions completions_;
-  Returns returns_;
+  CollectiveReturns returns_;
   Collectives collectives_;
   ActiveTarget active_;
 };
