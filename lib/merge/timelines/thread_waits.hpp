@@ -19,6 +19,7 @@ namespace culprit::merge {
 /// A thread's tree as its trace names nodes.
 struct NamedNodes {
   std::uint32_t ordinal = 0;
+  unsigned halvings = 0;                      ///< of the thread's sampling rate, at most
   std::vector<std::uint32_t> units;           ///< per node: its number in the trace
   std::vector<database::ContextId> contexts;  ///< per node
 

@@ -44,7 +44,6 @@ class TracedProcess final : public waits::ProcessTrace {
   struct Names {
     std::vector<NamedNodes> nodes;     // by thread
     std::vector<std::uint8_t> events;  // their numbers in the run
-    std::vector<unsigned> halvings;    // by thread, of its sampling rate
   };
 
   TracedProcess(const measurement::ProcessInfo& process, const std::string& path, Names names,
@@ -56,7 +55,6 @@ class TracedProcess final : public waits::ProcessTrace {
         clock_(trace_.clocks()),
         nodes_(std::move(names.nodes)),
         events_(std::move(names.events)),
-        halvings_(std::move(names.halvings)),
         shape_(shape),
         regions_(std::move(regions)) {
     require_own(trace_, process);
@@ -68,9 +66,7 @@ class TracedProcess final : public waits::ProcessTrace {
     return trace_.definitions();
   }
   [[nodiscard]] std::size_t threads() const override { return records_.size(); }
-  [[nodiscard]] unsigned halvings(std::size_t thread) const override {
-    return thread < halvings_.size() ? halvings_[thread] : 0;
-  }
+  [[nodiscard]] unsigned halvings(std::size_t thread) const override { return nodes_[thread].halvings; }
 
   bool next(std::size_t thread, trace::Record& record) override {
     if (take_part(thread, record)) return true;
@@ -182,7 +178,6 @@ class TracedProcess final : public waits::ProcessTrace {
   waits::PushForward pushed_;
   std::vector<NamedNodes> nodes_;
   std::vector<std::uint8_t> events_;  // their numbers in the run
-  std::vector<unsigned> halvings_;
   const Shape& shape_;
   std::shared_ptr<RegionPaths> regions_;  // of all processes
   std::vector<std::unique_ptr<trace::ThreadRecords>> records_;
@@ -212,15 +207,10 @@ class Opening {
       if (is_rank != ranks) return;
       if (!is_rank) file.process.rank.reset();
       drop_own_frames(file);
-      std::vector<unsigned> halvings;
-      for (const measurement::ThreadProfile& thread : file.threads)
-        halvings.push_back(static_cast<unsigned>(thread.quality.most_halvings));
-      auto process =
-          std::make_unique<TracedProcess>(file.process, path,
-                                          TracedProcess::Names{.nodes = name_nodes(file, threads),
-                                                               .events = number_events(file.process),
-                                                               .halvings = std::move(halvings)},
-                                          shape_, regions_, *to.broken_off);
+      auto process = std::make_unique<TracedProcess>(
+          file.process, path,
+          TracedProcess::Names{.nodes = name_nodes(file, threads), .events = number_events(file.process)},
+          shape_, regions_, *to.broken_off);
       if (process->stopped()) ++to.stopped;
       ProcessClock& clock = clocks.emplace_back(file.process.host, process->rank(), process->clocks());
       clock.move = [traced = process.get()](std::int64_t ns) { traced->move(ns); };
@@ -247,6 +237,7 @@ class Opening {
     for (std::size_t t = 0; t < threads && t < file.threads.size(); ++t) {
       measurement::ThreadProfile& thread = file.threads[t];
       named[t].ordinal = thread.ordinal;
+      named[t].halvings = static_cast<unsigned>(thread.quality.most_halvings);
       named[t].units = std::move(thread.units);
       if (thread.nodes.empty()) continue;
       for (const cct::NodeId node : tree_.unite(thread.nodes, modules)) {
