@@ -189,11 +189,11 @@ class VerdictWords {
     if (waiting_s <= 0 && io_s <= 0 && !moves && !sleeps) return healthy + "no waiting was seen.";
     const double moving_s = moves ? losses_.moving_s : 0, asleep_s = sleeps ? losses_.asleep_s : 0;
     const bool burdened = losses_.overhead_s >= kNotableWaiting * losses_.total_s;
-    const double work_s =
-        losses_.total_s - waiting_s - moving_s - asleep_s - io_s - (burdened ? losses_.overhead_s : 0);
+    const double overhead_s = burdened ? losses_.overhead_s : 0;
+    const double work_s = losses_.total_s - waiting_s - moving_s - asleep_s - io_s - overhead_s;
     return healthy + share(std::max(0.0, work_s)) + " of the time is work, " +
            (moves ? share(moving_s) + " work of MPI calls, " : "") +
-           (burdened ? share(losses_.overhead_s) + " in OpenMP's run-time library, " : "") +
+           (burdened ? share(overhead_s) + " in OpenMP's run-time library, " : "") +
            (io_s > 0 ? share(io_s) + " input and output, " : "") +
            (sleeps ? share(asleep_s) + " sleep, " : "") + share(waiting_s) + " waiting" +
            harmless_waiting(waiting_s);
