@@ -113,6 +113,7 @@ void WaitRounds::pass_on(const Divide& divide) {
     if (!lines_[one.line].propagated.taken(one.index)) pass_on(number);
   }
   exchange_.deliver(*this);
+  divide_ = nullptr;
   for (Line& line : lines_) line.propagated.close();
 }
 
