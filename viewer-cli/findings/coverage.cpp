@@ -206,12 +206,17 @@ std::string no_suspects_phrase(const database::Contents& experiment) {
   if (const std::string partly = partly_measured(experiment); !partly.empty())
     return "No uneven code found among the threads measured; " + partly +
            ", and the cause of waiting may lie on the others.";
-  return experiment.locations.size() > 1
-             ? "No uneven code found: over the whole run, nothing that takes longer on some ranks, or on "
-               "some "
-               "threads of one role, explains the waiting. Time lines show who is late when (hpcrun-lite "
-               "--trace, then `causes`)."
-             : "No uneven code: the run has one thread, so there is nothing to balance between threads.";
+  if (experiment.locations.size() <= 1)
+    return "No uneven code: the run has one thread, so there is nothing to balance between threads.";
+  std::string text =
+      "No uneven code found: over the whole run, nothing that takes longer on some ranks, or on some "
+      "threads of one role, explains the waiting.";
+  if (!all_ranks_traced(experiment)) {
+    text += " Time lines show who is late when (hpcrun-lite --trace, then `causes`).";
+  } else if (!experiment.trace().causes.empty()) {
+    text += " `causes` lists who is late when.";
+  }
+  return text;
 }
 
 std::string partial_figures_phrase(const database::Contents& experiment) {

@@ -10,6 +10,7 @@
 
 #include "findings/phrases.hpp"
 #include "findings/serving_threads.hpp"
+#include "text/call_path_text.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
 
@@ -290,11 +291,16 @@ class Explanation {
     return database::kNone;
   }
 
-  /// Of the program's own code, where an MPI call did.
+  /// By what the user wrote or chose; of the program's own code, where an MPI call did. What a run-time
+  /// library did for no code in particular is none.
   [[nodiscard]] std::optional<CostlyCode> delay_of(ContextId call) const {
     std::vector<database::Cause> causes;
-    for (const database::Cause& each : experiment_.trace().causes)
-      if (each.waits_in == call) causes.push_back(each);
+    UsersScopes scopes(experiment_);
+    for (database::Cause each : experiment_.trace().causes) {
+      if (each.waits_in != call) continue;
+      each.scope.context = scopes.of(each.scope.context);
+      if ((experiment_.contexts[each.scope.context].flags & database::kRunTime) == 0) causes.push_back(each);
+    }
     const std::optional<CostliestCode> found = costliest_code(experiment_, causes);
     if (!found) return std::nullopt;
     return found->in_call ? found->of_program : found->code;

@@ -147,6 +147,47 @@ TEST_CASE("The report tells what nobody causes, and begins with what takes more"
         "a.c:40 and 70 % while no thread of the process worked.");
 }
 
+TEST_CASE("Workers idle while the main thread waits for code of the program's, not for a run-time library") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "idleness-counted"}};
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId wait = sample.add(main, {ContextKind::procedure, "MPI_Waitall", "", 0, "libmpi.so",
+                                           database::kFrontier | database::kInWait});
+  const ContextId sweep = sample.add(main, {ContextKind::procedure, "sweep", "a.c", 20});
+  const std::uint8_t in_barrier = database::kRunTime | database::kFrontier | database::kInWait;
+  const ContextId barrier =
+      sample.add(sweep, {ContextKind::procedure, "GOMP_barrier", "", 0, "libgomp.so.1", in_barrier});
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  const ContextId docked = sample.add(
+      root, {ContextKind::procedure, "gomp_thread_start", "", 0, "libgomp.so.1", database::kRunTime});
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    const std::uint32_t first = sample.add_location(rank, 0, mains);
+    const std::uint32_t worker = sample.add_location(rank, 1, workers);
+    sample.set(wait, kTime, first, 40 * kSecond);
+    sample.set(wait, 2, first, 40 * kSecond);
+    sample.set(docked, kTime, worker, 60 * kSecond);
+    sample.set(0, 3, worker, 40 * kSecond);
+  }
+  sample.finish();
+  database::Experiment& e = sample.build();
+  e.trace.traced = 2;
+  e.trace.run_ns = 60 * kSecond;
+  const auto cause = [&](ContextId code, std::uint32_t location, std::uint64_t seconds) {
+    return database::Cause{.location = location,
+                           .scope = {.context = code},
+                           .short_term_ns = seconds * kSecond,
+                           .waits_in = wait};
+  };
+  e.trace.causes = {cause(wait, 2, 30), cause(barrier, 2, 8), cause(docked, 3, 2)};
+  const std::vector<std::string> phrases = thread_cause_phrases(views::Figures(sample), 200, 60, false);
+  REQUIRE(phrases.size() == 1);
+  CHECK(wrap(phrases[0], 1000) ==
+        "The OpenMP worker threads idle 67 % of their time, 100 % of that while main threads are in "
+        "MPI_Waitall "
+        "for sweep at a.c:20 (rank 1).");
+}
+
 TEST_CASE("What OpenMP's run-time library takes is told, and then no advice on schedules") {
   SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused", "thread-overhead"}};
   const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
