@@ -4,6 +4,7 @@
 
 #include "blame/blame.hpp"
 #include "findings/serving_threads.hpp"
+#include "metrics/instructions.hpp"
 #include "metrics/wait_pattern.hpp"
 #include "text/quantity.hpp"
 #include "views/column.hpp"
@@ -312,6 +313,27 @@ std::vector<double> outside_waits(const views::Figures& figures, std::span<const
   return result;
 }
 
+/// What SuspectFacts::longer_for_all says, from the other facts. `inside`: work in the suspect.
+bool take_longer_for_all(const views::Figures& figures, const SuspectFacts& facts, const Means& inside,
+                         std::span<const std::uint32_t> compared) {
+  constexpr double kTwice = 1;  // no processor is that slow
+  constexpr double kMuch = 0.2;
+  constexpr double kAlike = 2;
+  const database::Contents& experiment = figures.experiment();
+  const bool counted = std::ranges::any_of(metrics::kInstructions, [&](std::string_view name) {
+    return metric_named(experiment, name).has_value();
+  });
+  const double more = facts.more_work.value_or(kTwice);
+  if (counted || more >= kTwice || facts.in_mpi || reads_or_writes(facts) || lacks_cpu(facts)) return false;
+  const std::uint32_t time = *metric_named(experiment, "REALTIME");
+  const Means all =
+      means_of(compared, *facts.suspect, outside_waits(figures, std::array{ContextId{0}}, time));
+  const Means outside{.culprits = all.culprits - inside.culprits, .others = all.others - inside.others};
+  if (outside.culprits < kMuch * all.culprits) return !facts.parts.empty();
+  const double more_outside = more_than_others(outside).value_or(0);
+  return more_outside * kAlike >= more && more_outside <= more * kAlike;
+}
+
 /// Takes `idle_s`, waited in `start_up`, out of what was blamed for it: contexts within, and for the rest the
 /// deepest balanced one around (lib/blame/shift.cpp).
 void leave_out(const database::Contents& experiment, ContextId start_up, std::uint32_t role, double idle_s,
@@ -452,6 +474,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
   if (views::lacks_processors(experiment) && on_cpu.others > 0 && !facts.in_mpi)
     facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
+  facts.longer_for_all = take_longer_for_all(figures, facts, outside, compared);
   return facts;
 }
 
@@ -498,7 +521,9 @@ bool may_save(const database::Contents& experiment, const SuspectFacts& facts) {
 }
 
 database::Confidence confidence_of(const SuspectFacts& facts) {
-  return lacks_cpu(facts) ? database::Confidence::hint : facts.suspect->confidence;
+  if (lacks_cpu(facts)) return database::Confidence::hint;
+  const bool sure = facts.suspect->confidence == database::Confidence::sure;
+  return sure && facts.longer_for_all ? database::Confidence::likely : facts.suspect->confidence;
 }
 
 namespace {

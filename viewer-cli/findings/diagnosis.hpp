@@ -32,6 +32,9 @@ struct SuspectFacts {
   std::optional<double> excess_io_share;   ///< what of the culprits' excess is input and output
   std::optional<double> usual_cpu_share;   ///< the same of all work of the role's threads
   std::vector<SuspectPart> parts;          ///< procedures that hold the excess together, most first
+  /// The culprits take longer for nearly all that they do, alike: their processors may be slow, which counts
+  /// of instructions would tell, but there are none (docs/algorithms.md 5.6).
+  bool longer_for_all = false;
 };
 
 /// A balanced context that idleness is charged to.
@@ -83,7 +86,8 @@ bool lacks_cpu(const SuspectFacts& facts);
 /// the other threads may be there for other work.
 bool may_save(const database::Contents& experiment, const SuspectFacts& facts);
 
-/// How sure a suspect is: a hint where its excess lacks CPU time, else what prof-mpi found (docs/blame.md).
+/// How sure a suspect is: a hint where its excess lacks CPU time, likely at most where the processor may be
+/// slow, else what prof-mpi found (docs/blame.md).
 database::Confidence confidence_of(const SuspectFacts& facts);
 
 /// What the report says, in figures. Of threads that only serve others `roles` alone knows.

@@ -282,7 +282,7 @@ std::string surer_with(const database::Contents& experiment, const SuspectFacts&
     case database::Doubt::none:
       break;
   }
-  return {};
+  return facts.longer_for_all ? "-e PAPI_TOT_INS" : "";
 }
 
 std::string other_pool_phrase(const database::Contents& experiment, const database::Suspect& suspect) {

@@ -8,6 +8,7 @@
 
 #include "blame/blame.hpp"
 #include "merge/values/transfer_work.hpp"
+#include "metrics/instructions.hpp"
 
 #include <algorithm>
 
@@ -39,10 +40,6 @@ void each(const measurement::ThreadProfile& thread, measurement::EpochKind kind,
   }
 }
 
-bool counts_instructions(const std::string& event) {
-  return event == "PAPI_TOT_INS" || event == "perf::INSTRUCTIONS" || event == "INSTRUCTIONS";
-}
-
 }  // namespace
 
 ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, const Transfers& transfers,
@@ -56,7 +53,7 @@ ThreadAccumulation::ThreadAccumulation(const Shape& shape, const Plan& plan, con
       sums_(shape, plan),
       roles_(2 * roles) {
   for (std::size_t e = 0; e < shape.columns.events.size(); ++e) {
-    if (counts_instructions(shape.columns.events[e])) instructions_ = Columns::kFirstEvent + e;
+    if (metrics::counts_instructions(shape.columns.events[e])) instructions_ = Columns::kFirstEvent + e;
   }
   slots_.reserve(plan.slots.size());
   for (const ContextId x : plan.slots) {

@@ -153,6 +153,44 @@ TEST_CASE("a suspect whose callees are uneven alike is listed with them") {
   CHECK(scope_phrase(sample.experiment(), site, true, 60, false) == "step (app.c:21)");
 }
 
+TEST_CASE(
+    "who takes longer for all code alike may have a slow processor, which counts of instructions tell") {
+  using database::ContextId;
+  using database::ContextKind;
+  const auto judge = [](const char* event, const std::vector<std::uint64_t>& elsewhere) {
+    views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU", event});
+    const std::uint32_t role = sample.add_role("main");
+    const ContextId main = sample.add(0, {ContextKind::procedure, "main", "app.c", 1});
+    const ContextId step = sample.add(main, {ContextKind::procedure, "step", "app.c", 20});
+    const auto work = [&](ContextId above, const char* name, const std::vector<std::uint64_t>& seconds) {
+      const ContextId line = sample.add(sample.add(above, {ContextKind::procedure, name, "app.c", 5}),
+                                        {ContextKind::statement, "", "app.c", 6});
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        sample.set(line, 0, rank, seconds[rank] * kSecond);
+        sample.set(line, 2, rank, seconds[rank] * kSecond);
+      }
+    };
+    for (std::int32_t rank = 0; rank < 4; ++rank) sample.add_location(rank, 0, role);
+    work(step, "alpha", {20, 30, 20, 20});
+    work(step, "beta", {20, 30, 20, 20});
+    work(main, "other", elsewhere);
+    sample.finish();
+    const database::Suspect suspect{.suspect = step,
+                                    .locations = {1},
+                                    .excess_ns = 20 * kSecond,
+                                    .named = step,
+                                    .confidence = database::Confidence::sure,
+                                    .scopes = {step},
+                                    .explained = {}};
+    const SuspectFacts facts = examine(views::Figures(sample), suspect);
+    return confidence_name(confidence_of(facts)) + ' ' + surer_with(sample.experiment(), facts);
+  };
+  CHECK(judge("perf::PAGE-FAULTS", {5, 5, 5, 5}) == "likely -e PAPI_TOT_INS");
+  CHECK(judge("perf::PAGE-FAULTS", {30, 39, 30, 30}) == "likely -e PAPI_TOT_INS");
+  CHECK(judge("PAPI_TOT_INS", {30, 39, 30, 30}) == "sure ");       // what is known is told elsewhere
+  CHECK(judge("perf::PAGE-FAULTS", {60, 60, 60, 60}) == "sure ");  // other code takes no longer there
+}
+
 TEST_CASE("gaps between calls of one place are called so") {
   views::testing::SolverSample solver;
   database::VaryingGap gap{};
