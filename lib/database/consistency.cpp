@@ -132,7 +132,11 @@ bool is_sound(const TraceAnalyses& trace, std::size_t locations, std::size_t con
   });
   const bool variations = std::ranges::all_of(trace.variations, [&](const Variation& variation) {
     return somewhere(variation.context) &&
-           std::ranges::all_of(variation.outliers, somewhere, &Variation::Outlier::context) &&
+           std::ranges::all_of(variation.outliers,
+                               [&](const Variation::Outlier& one) {
+                                 return somewhere(one.context) &&
+                                        (one.location == kNone || one.location < locations);
+                               }) &&
            std::ranges::all_of(variation.rows, [&](const Variation::Row& row) {
              return has_values(row, trace.metrics.size()) &&
                     std::ranges::all_of(row.contexts, [&](const auto& of_metric) {

@@ -79,6 +79,8 @@ struct Variation {
     std::uint32_t segment = 0;  ///< on that rank, from 0
     std::uint64_t sos_ns = 0;
     std::uint32_t context = 0xffffffff;  ///< where it spent most time; kNone: nothing was sampled in it
+    /// Of the thread that took so long; kNone: not known, as older writers have it.
+    std::uint32_t location = 0xffffffff;
     friend bool operator==(const Outlier&, const Outlier&) = default;
   };
   bool marked = false;                 ///< the program marked its iterations

@@ -152,6 +152,9 @@ Bytes encode_variations(const std::vector<Variation>& variations) {
     for (const Variation& variation : variations) {
       for (const Variation::Row& row : variation.rows) put_begins(row, into);
     }
+    for (const Variation& variation : variations) {
+      for (const Variation::Outlier& outlier : variation.outliers) into.put(outlier.location);
+    }
   }
   return into.take();
 }
@@ -246,6 +249,10 @@ std::vector<Variation> decode_variations(ByteSpan bytes) {
   if (from.remaining() == 0) return variations;  // of an older writer, or without segments
   for (Variation& variation : variations) {
     for (Variation::Row& row : variation.rows) get_begins(row, from);
+  }
+  if (from.remaining() == 0) return variations;  // likewise, or without outliers
+  for (Variation& variation : variations) {
+    for (Variation::Outlier& outlier : variation.outliers) outlier.location = from.get<std::uint32_t>();
   }
   return variations;
 }

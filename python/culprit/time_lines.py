@@ -122,19 +122,25 @@ class Level:
             self.rows.append(Row(rank, cursor.varints(cursor.count(1))))
         outliers = [cursor.get("iIIQ") for _ in range(cursor.count(20))]
         self.outliers = Table(
-            ("rank", "iteration", "sos_s", "median_s", "path"),
-            [(rank, segment, seconds(ns), self.median_s, of.path_or_none(at)) for rank, segment, at, ns in outliers],
+            ("rank", "thread", "iteration", "sos_s", "median_s", "path"),
+            [(rank, None, segment, seconds(ns), self.median_s, of.path_or_none(at)) for rank, segment, at, ns in outliers],
             {"sos_s": "s", "median_s": "s"},
         )
         durations = cursor.varints(cursor.count(1)) if flags & DURATIONS else []
         self.durations_s = [seconds(ns) for ns in durations]  # of each iteration, where it took longest; or nothing
+
+    def name_threads(self, of: Resolver, locations: Tuple[int, ...]) -> None:
+        """Says which threads of their ranks the outliers are of, as files of older writers do not."""
+        threads = [None if at == NONE else of.location(at).thread for at in locations]
+        rows = [(row[0], thread, *row[2:]) for row, thread in zip(self.outliers.rows, threads)]
+        self.outliers = Table(self.outliers.columns, rows, self.outliers.units)
 
     @cached_property
     def segments(self) -> Table:
         """A row per rank and segment: when it began (since the first call of any rank), its SOS-time (without MPI), and
         for each metric what was counted in it outside MPI, and where most of that."""
         metrics = [self.database.meta.metrics[number] for number in self.metrics]
-        long = {(row[0], row[1]) for row in self.outliers.rows}
+        long = set(zip(self.outliers["rank"], self.outliers["iteration"]))
         units = {"begin_s": "s", "sos_s": "s", **{metric.name: "s" if metric.unit == "ns" else metric.unit for metric in metrics}}
         columns = ["rank", "iteration", "begin_s", "sos_s", "outlier"]
         for metric in metrics:
@@ -173,6 +179,9 @@ def levels(database: "Database") -> List[Level]:
             for ns in cursor.varints(len(row.times)):
                 at += ns
                 row.begins.append(at)
+    if cursor.remaining:  # likewise, or without outliers
+        for level in found:
+            level.name_threads(of, cursor.get(f"{len(level.outliers)}I"))
     read_segment_metrics(database, found, rows)
     return found
 

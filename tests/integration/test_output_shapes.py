@@ -200,7 +200,7 @@ SHAPES = {
     "variation": {
         "segment": one_of("procedure", "iteration"), "path": path_or_none, "invocations": one_of("marked", "inferred"),
         "median_s": number, "ranks": [whole], "sos_s": [[number]], "lined_up": flag, "begin_s": [[number]],
-        "outliers": [{"rank": whole, "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
+        "outliers": [{"rank": whole, "thread": or_null(whole), "iteration": whole, "sos_s": number, "median_s": number, "path": path_or_none}],
     },
     "communication": {
         "calls": whole, "bytes": whole, "exact": flag, "whole_s": number,

@@ -213,7 +213,7 @@ class Comparison:
         self.equal([[ns / 1e9 for ns in row.times] for row in level.rows], theirs["sos_s"], "SOS-times")
         begins = [begin for row in theirs["begin_s"] for begin in row]
         self.equal([begin for begin in level.segments["begin_s"] if begin is not None], begins, "begins")
-        columns = ("rank", "iteration", "sos_s", "median_s")
+        columns = ("rank", "thread", "iteration", "sos_s", "median_s")
         self.equal(plain_rows(level.outliers, columns), pick(theirs["outliers"], columns), "outliers")
         self.equal(plain(level.path) if level.path else [], theirs["path"], "path")
         for metric in theirs.get("metrics", ()):

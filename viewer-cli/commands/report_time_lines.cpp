@@ -129,7 +129,7 @@ class TimeLines {
                                                : out_.time(seconds_of(variation.median_ns))) +
            (lines_are_threads(experiment_) ? " without waits" : " outside MPI") +
            of_lines(experiment_, slow_ranks_phrase(variation)) + ", " + (one ? "on " : "the longest on ") +
-           out_.link(keep(of_lines(experiment_, "rank ") + std::to_string(first.rank)) + ", " +
+           out_.link(keep(outlier_phrase(experiment_, first)) + ", " +
                          keep(name_segment(experiment_, variation, first.rank, first.segment)),
                      {.kind = PlaceKind::segment, .scope = first.segment, .rank = first.rank}) +
            ": " + out_.time(seconds_of(first.sos_ns)) + ".";

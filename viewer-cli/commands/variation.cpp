@@ -26,10 +26,13 @@ namespace {
 
 using database::Variation;
 
-Table outliers_table(const Variation& variation) {
-  Table table{{{"rank"}, {"iteration"}, {"sos_s"}, {"median_s"}, {"path"}}, {}};
+Table outliers_table(const database::Contents& experiment, const Variation& variation) {
+  Table table{{{"rank"}, {"thread"}, {"iteration"}, {"sos_s"}, {"median_s"}, {"path"}}, {}};
   for (const Variation::Outlier& one : variation.outliers) {
-    table.rows.push_back({std::int64_t{one.rank}, std::uint64_t{one.segment}, seconds_of(one.sos_ns),
+    const Table::Cell thread = one.location == database::kNone
+                                   ? Table::Cell()
+                                   : std::uint64_t{experiment.locations[one.location].thread};
+    table.rows.push_back({std::int64_t{one.rank}, thread, std::uint64_t{one.segment}, seconds_of(one.sos_ns),
                           seconds_of(variation.median_ns), Table::Path{one.context}});
   }
   return table;
@@ -66,13 +69,14 @@ std::string thread_waits_phrase(const database::Contents& experiment, bool unico
 }
 
 /// `iteration 38`, `iteration 38, the longest on rank 6`, or of a rank `392 of 400 iterations, the longest
-/// iteration 17`.
+/// iteration 17`; of a worker `iteration 17 on rank 6 thread 3`.
 std::string long_segments_phrase(const database::Contents& experiment, const Variation& variation,
                                  const LongSegments& segments) {
   std::string name = name_segment(experiment, variation, segments.longest->rank, segments.longest->segment);
-  if (segments.ranks.size() > 1)
-    return name + of_lines(experiment, ", the longest on rank ") + std::to_string(segments.longest->rank);
+  const std::string line = outlier_phrase(experiment, *segments.longest);
+  if (segments.ranks.size() > 1) return name + ", the longest on " + line;
   if (segments.count == 1) return name;
+  if (line != of_lines(experiment, ranks_phrase(segments.ranks))) name += " on " + line;
   return grouped(static_cast<double>(segments.count)) + " of " +
          counted(segments.of, segment_name(experiment, variation)) + ", the longest " + name;
 }
@@ -91,10 +95,12 @@ List outliers_list(const database::Contents& experiment, const Variation& variat
   const auto ns_of = [](const LongSegments& each) { return each.longest->sos_ns; };
   add_rows(list, long_segments(variation), options, ns_of, [&](const LongSegments& each) {
     const Variation::Outlier& one = *each.longest;
-    ListRow row{.ns = one.sos_ns,
-                .name = of_lines(experiment, ranks_phrase(each.ranks)) + ", " +
-                        long_segments_phrase(experiment, variation, each),
-                .segment = ListSegment{one.rank, one.segment, level}};
+    ListRow row{
+        .ns = one.sos_ns,
+        .name = (each.ranks.size() == 1 && each.count == 1 ? outlier_phrase(experiment, one)
+                                                           : of_lines(experiment, ranks_phrase(each.ranks))) +
+                ", " + long_segments_phrase(experiment, variation, each),
+        .segment = ListSegment{one.rank, one.segment, level}};
     if (one.context != database::kNone)
       row.paths.push_back({"mostly in ", scope_around(experiment, one.context)});
     return row;
@@ -145,7 +151,7 @@ Json variation_json(const database::Contents& experiment, const Variation& varia
                {"ranks", std::move(ranks)},
                {"sos_s", std::move(rows)},
                {"lined_up", line_up(variation)},
-               {"outliers", to_json(experiment, outliers_table(variation))}};
+               {"outliers", to_json(experiment, outliers_table(experiment, variation))}};
   json["begin_s"] = begins_json(experiment, variation);
   if (thread_waits_ns(experiment.trace().time_map) != 0 && !lines_are_threads(experiment))
     json["thread_waits_s"] = thread_waits_json(experiment.trace().time_map, variation);

@@ -1,5 +1,6 @@
 #include "findings/long_segments.hpp"
 
+#include "findings/coverage.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -47,6 +48,13 @@ bool are_exceptions(const database::Variation& variation) {
   std::size_t all = 0;
   for (const database::Variation::Row& row : variation.rows) all += row.sos_ns.size();
   return kFifth * variation.outliers.size() <= all;
+}
+
+std::string outlier_phrase(const database::Contents& experiment, const Variation::Outlier& outlier) {
+  const std::string line = of_lines(experiment, "rank " + std::to_string(outlier.rank));
+  if (outlier.location == database::kNone || lines_are_threads(experiment)) return line;
+  const std::uint32_t thread = experiment.locations[outlier.location].thread;
+  return thread == 0 ? line : line + " thread " + std::to_string(thread);
 }
 
 std::string slow_ranks_phrase(const Variation& variation) {

@@ -27,6 +27,10 @@ struct LongSegments {
 /// long as others, or segments of two sorts, have no median that says anything.
 [[nodiscard]] bool are_exceptions(const database::Variation& variation);
 
+/// `rank 0`, or `rank 0 thread 3` where a worker took so long in a parallel region, not the main thread.
+[[nodiscard]] std::string outlier_phrase(const database::Contents& experiment,
+                                         const database::Variation::Outlier& outlier);
+
 /// ` (392 of them on rank 1, in most of its own)`; empty where no rank has several in most of its own.
 [[nodiscard]] std::string slow_ranks_phrase(const database::Variation& variation);
 

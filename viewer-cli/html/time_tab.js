@@ -157,12 +157,12 @@ export class TimeTab {
     if (map.outliers.length === 0) return;
     this.below.append(element('h3', {text: `Unusually long: ${grouped(map.all_outliers)}`}));
     const table = element('table', {class: 'figures'});
-    table.append(element('tr', {}, element('th', {text: 'outside MPI', class: 'number'}), element('th', {text: 'rank', class: 'number'}), element('th', {text: map.segment}), element('th', {text: 'mostly in'})));
+    table.append(element('tr', {}, element('th', {text: 'outside MPI', class: 'number'}), element('th', {text: 'on'}), element('th', {text: map.segment}), element('th', {text: 'mostly in'})));
     for (const each of map.outliers) {
       const name = this.data.texts[each.in];
       table.append(element('tr', {},
         element('td', {class: 'number', text: quantity(each.s, 's')}),
-        element('td', {class: 'number', text: String(each.rank)}),
+        element('td', {text: each.line}),
         element('td', {text: each.name}),
         element('td', {}, each.row === null ? name : element('a', {href: `#calls/${each.row}`, text: name}))));
     }

@@ -208,7 +208,7 @@ database::Variation TraceTables::variation(const waits::Variation& own, ContextI
     return std::tuple(b.sos_ns, a.rank, a.segment) < std::tuple(a.sos_ns, b.rank, b.segment);
   });
   for (const waits::Outlier& one : outliers)
-    found.outliers.push_back({one.rank, one.segment, one.sos_ns, one.context});
+    found.outliers.push_back({one.rank, one.segment, one.sos_ns, one.context, threads_[one.location]});
   return found;
 }
 

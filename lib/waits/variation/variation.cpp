@@ -172,6 +172,7 @@ class SegmentMaker {
                                      thread_waits_in(line_, bounds.begin_ns, bounds.end_ns)
                                : without_waits(line_, bounds);
     segment.context = samples_.most_sampled(bounds);
+    segment.location = line_.location;
   }
   /// The last one, with the last call below the procedure.
   void end(const Invocations& of) { end(of.end_event, of.end_ns, of.end_calls_ns); }
@@ -213,6 +214,7 @@ class TeamTimes {
       if (own_ns <= segment.sos_ns) continue;
       segment.sos_ns = own_ns;
       segment.context = thread.samples.most_sampled(bounds);
+      segment.location = thread.line->location;
     }
   }
 
@@ -343,7 +345,8 @@ void VariationPass::find_between_marks(const Row& row, std::vector<Segment>& seg
     segments.push_back({.begin_ns = begin,
                         .end_ns = end,
                         .sos_ns = without_waits(*row.line, bounds),
-                        .context = samples.most_sampled(bounds)});
+                        .context = samples.most_sampled(bounds),
+                        .location = row.line->location});
   }
 }
 
@@ -391,7 +394,8 @@ void VariationPass::find_stamped(const Row& row, std::vector<Segment>& segments)
     segments.push_back({.begin_ns = one.begin_ns,
                         .end_ns = one.end_ns,
                         .sos_ns = without_waits(line, bounds),
-                        .context = samples.most_sampled(bounds)});
+                        .context = samples.most_sampled(bounds),
+                        .location = line.location});
     team.add_to(segments.back());
   });
   std::ranges::reverse(segments);
@@ -447,7 +451,7 @@ void VariationPass::find_outliers() {
       const Segment& one = result_.rows[row][i];
       if (static_cast<double>(one.sos_ns) <= limit) continue;
       result_.outliers.push_back(
-          {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context});
+          {result_.ranks[row], static_cast<std::uint32_t>(i), one.sos_ns, one.context, one.location});
     }
   }
 }

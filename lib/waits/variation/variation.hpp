@@ -2,6 +2,7 @@
 
 #include "exchange/communicator.hpp"
 #include "waits/states/matching_pass.hpp"
+#include "waits/timeline/event.hpp"
 #include "waits/timeline/invocations.hpp"
 #include "waits/timeline/rank_map.hpp"
 #include "waits/variation/procedure_sums.hpp"
@@ -17,6 +18,7 @@ struct Segment {
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint64_t sos_ns = 0;     ///< its duration without the MPI calls and the waits for threads in it
   std::uint32_t context = ~0U;  ///< the call path that was sampled most in it
+  Location location = 0;        ///< of the thread whose time it is: of a region, who worked longest in it
 };
 
 struct Outlier {
@@ -24,6 +26,7 @@ struct Outlier {
   std::uint32_t segment = 0;  ///< on that rank, from 0
   std::uint64_t sos_ns = 0;
   std::uint32_t context = CallPaths::kNone;
+  Location location = 0;  ///< of the thread that took so long
 };
 
 /// How long the same thing took, over ranks and time (Weber 2016).

@@ -4,6 +4,7 @@
 #include "commands/html/time_maps.hpp"
 
 #include "commands/variation.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_picture.hpp"
 #include "findings/thread_waits.hpp"
@@ -310,6 +311,7 @@ Json segments_json(const database::Contents& experiment, const Variation& variat
     const auto at = known ? calls.row_of(each.context) : std::nullopt;
     outliers.push_back(
         {{"rank", each.rank},
+         {"line", outlier_phrase(experiment, each)},
          {"name", name_segment(experiment, variation, each.rank, each.segment)},
          {"segment", each.segment},
          {"s", short_number(seconds_of(each.sos_ns))},

@@ -255,8 +255,8 @@ class StartPage {
     const database::Variation::Outlier& first = levels.front().outliers.front();
     const std::size_t number = levels.front().outliers.size();
     link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median" +
-             slow_ranks_phrase(levels.front()) + ", " + (number > 1 ? "the longest " : "") + "on rank " +
-             std::to_string(first.rank),
+             slow_ranks_phrase(levels.front()) + ", " + (number > 1 ? "the longest on " : "on ") +
+             outlier_phrase(experiment_, first),
          time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 

@@ -1,5 +1,6 @@
 // Maps of ranks over iterations or invocations: how long each took outside MPI, and what was counted in it.
 #include "commands/variation.hpp"
+#include "findings/long_segments.hpp"
 #include "findings/phrases.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
@@ -106,7 +107,8 @@ class Iterations final : public Segments {
           " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation().median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
     if (unusual == nullptr) return text;
-    return text + ", unusually long";
+    const std::string line = outlier_phrase(experiment(), *unusual);
+    return text + ", unusually long" + (line.find(" thread ") == std::string::npos ? "" : " on " + line);
   }
   /// Of an outlier where it spent most time, else what recurs.
   [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {

@@ -342,6 +342,36 @@ TEST_CASE("variation: an iteration that takes long on several ranks is one row")
   CHECK_THAT(text, Catch::Contains("360.0 s  rank 7, iteration 1\n"));
 }
 
+TEST_CASE("variation: of a region, the thread that worked longest in it is named") {
+  TracedSample traced;
+  database::Experiment& experiment = traced.sample.build();
+  experiment.run.duration_ns = 1000 * kSecond;
+  database::Variation& variation = experiment.trace.variations.front();
+  for (database::Variation& level : experiment.trace.variations) {
+    for (database::Variation::Row& row : level.rows) row.begin_ns.resize(row.sos_ns.size());
+  }
+  const std::uint32_t worker = traced.sample.add_location(5, 2, experiment.locations.back().role);
+  variation.outliers = {{5, 1, 400 * kSecond, traced.spmv, worker},
+                        {3, 1, 390 * kSecond, traced.spmv, 3},
+                        {4, 2, 370 * kSecond, traced.spmv, worker},
+                        {6, 3, 360 * kSecond, traced.dot, 6}};
+  const std::string text = run(traced.sample, {"variation"});
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("400.0 s  ranks 3, 5, iteration 1, the longest on rank 5 thread 2\n"));
+  CHECK_THAT(text, Catch::Contains("370.0 s  rank 4 thread 2, iteration 2\n"));
+  CHECK_THAT(text, Catch::Contains("360.0 s  rank 6, iteration 3\n"));
+  CHECK_THAT(flowing(run(traced.sample, {"report"})),
+             Catch::Contains("the longest on rank 5 thread 2, iteration 1: 400 s."));
+  const auto json = nlohmann::json::parse(run(traced.sample, {"variation", "--format", "json"}));
+  CHECK(json["outliers"][0]["thread"] == 2);
+  CHECK(json["outliers"][1]["thread"] == 0);
+  traced.sample.build().trace.variations.front().outliers = {{3, 2, 420 * kSecond, traced.spmv, worker},
+                                                             {3, 0, 410 * kSecond, traced.spmv, 3},
+                                                             {3, 1, 390 * kSecond, traced.spmv}};
+  CHECK_THAT(run(traced.sample, {"variation"}),
+             Catch::Contains("rank 3, 3 of 4 iterations, the longest iteration 2 on rank 3 thread 2\n"));
+}
+
 TEST_CASE("variation: the table in CSV has what JSON has: begins, and the paths of what is unusual") {
   const std::string path =
       ",<run>/<program root>/main/call at main.c:31/cg_iterate/loop at solver.c:412/call at "

@@ -156,6 +156,7 @@ TEST_CASE("invocations with stamps need no calls, and those within another of th
     CHECK(found.outliers[0].rank == 1);
     CHECK(found.outliers[0].segment == 7);
     CHECK(found.outliers[0].sos_ns == 335);
+    CHECK(found.outliers[0].location == 1);     // the main thread of rank 1
     CHECK(found.outliers[0].context == kWork);  // though more was sampled around it
   }
 }
@@ -222,6 +223,8 @@ TEST_CASE("a region is as long as the longest of OpenMP's threads worked in it")
   REQUIRE(found.outliers.size() == 1);
   CHECK(found.outliers[0].segment == 4);
   CHECK(found.outliers[0].context == kWork);
+  CHECK(found.outliers[0].location == 1);  // the worker
+  CHECK(found.rows[0][5].location == 0);
 }
 
 TEST_CASE("an iteration ends at the latest where the region ends that was open when it began") {
