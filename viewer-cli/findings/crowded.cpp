@@ -184,6 +184,16 @@ UsableProcessors usable_processors(const database::Contents& experiment,
   return result;
 }
 
+bool host_has_more(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
+  if (locations.empty()) return false;
+  const std::string_view host = experiment.locations[locations.front()].host;
+  std::vector<std::uint32_t> of_host;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    if (experiment.locations[thread.location].host == host) of_host.push_back(thread.location);
+  }
+  return usable_processors(experiment, of_host).bound;
+}
+
 std::string on_hosts_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations) {
   std::set<std::string> hosts;
   for (const std::uint32_t location : locations) hosts.emplace(experiment.locations[location].host);

@@ -42,6 +42,9 @@ struct UsableProcessors {
 UsableProcessors usable_processors(const database::Contents& experiment,
                                    std::span<const std::uint32_t> locations);
 
+/// Whether the host of these threads has processors on which no thread of the run may run.
+bool host_has_more(const database::Contents& experiment, std::span<const std::uint32_t> locations);
+
 /// `on host n1`, `on hosts n1 and n2`, `on 12 hosts`: each name once.
 std::string hosts_phrase(const std::vector<std::string>& hosts);
 

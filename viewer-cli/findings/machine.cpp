@@ -138,8 +138,10 @@ std::string advice(const database::Contents& experiment, const MachineSuspect& s
       if (const UsableProcessors all = usable_processors(experiment, suspect.locations);
           all.bound && all.usable == suspect.processors)
         return "They are bound to " + keep(counted(all.usable, "processor")) +
-               ": let them use all of the host (such as mpirun --bind-to none, without taskset), or start "
-               "fewer ranks or threads";
+               (host_has_more(experiment, suspect.locations)
+                    ? ": let them use all of the host (such as mpirun --bind-to none, without taskset), or "
+                      "start fewer ranks or threads"
+                    : ", other threads of the run to the rest of the host: start fewer ranks or threads");
       return mpi ? "Start fewer ranks or threads per host" : "Start fewer threads";
     case MachineKind::bound_together:
       if (sets_of_processors(experiment, suspect) > 1)
@@ -210,12 +212,31 @@ std::string effect(const database::Contents& experiment, const MachineSuspect& s
 std::string starved_advice(const database::Contents& experiment) {
   const std::vector<Crowd> crowds = find_crowds(experiment);
   const bool bound = crowded_hosts_phrase(experiment).empty() && !crowds.empty() && crowds.front().bound;
+  const bool more = bound && host_has_more(experiment, crowds.front().locations);
   return std::string(
-             bound ? "Bind each rank to as many processors as it has threads, or start fewer threads"
+             more    ? "Bind each rank to as many processors as it has threads, or start fewer threads,"
+             : bound ? "Start fewer ranks or threads per host"
              : has_ranks(experiment)
-                 ? "Start fewer ranks or threads per host, and bind each rank to processors of its own"
-                 : "Start fewer threads") +
-         ", before you change code.";
+                 ? "Start fewer ranks or threads per host, and bind each rank to processors of its own,"
+                 : "Start fewer threads,") +
+         " before you change code.";
+}
+
+/// ` Waiting OpenMP workers took 50 % of the CPU time: …`; empty where that is little, or others take the
+/// processors.
+std::string spinning_phrase(const database::Contents& experiment) {
+  constexpr double kNotable = 0.2;
+  const database::Machine& machine = experiment.machine();
+  if (!machine.suspects.empty() && machine.suspects.front().by_others) return {};
+  double waited_ns = 0, all_ns = 0;
+  for (const database::ScheduledThread& thread : machine.threads) {
+    all_ns += static_cast<double>(thread.cpu_ns);
+    if (!experiment.roles[experiment.locations[thread.location].role].name.starts_with("OpenMP")) continue;
+    waited_ns += static_cast<double>(thread.cpu_ns - std::min(thread.cpu_ns, thread.work_cpu_ns));
+  }
+  if (waited_ns <= kNotable * all_ns) return {};
+  return " Waiting OpenMP workers took " + keep(round_percent(waited_ns / all_ns)) +
+         " of the CPU time: with OMP_WAIT_POLICY=passive they sleep instead.";
 }
 
 std::string starved_waits_phrase(const database::Contents& experiment, double seconds, bool unicode) {
@@ -276,6 +297,8 @@ std::vector<std::string> machine_phrases(const database::Contents& experiment, c
                                        verdict.losses.no_processor_s + verdict.losses.perhaps_no_processor_s,
                                        verdict.losses.crowded_s}),
                              unicode));
+  if (!phrases.empty() && verdict.kind == VerdictKind::starved)
+    phrases.front() += spinning_phrase(experiment);
   return phrases;
 }
 
@@ -291,6 +314,7 @@ std::vector<std::string> phrases_beyond_starved(const database::Contents& experi
   if (phrases.empty())
     phrases.push_back("Others that wait, or other programs, used the processors. " +
                       starved_advice(experiment));
+  phrases.front() += spinning_phrase(experiment);
   return phrases;
 }
 

@@ -104,6 +104,47 @@ TEST_CASE("Where ranks run is said first, and that they may use some of the proc
   CHECK(holds(limited, "Start fewer ranks or threads per host before"));
 }
 
+TEST_CASE("Who is bound to some processors is sent to the others only if no other rank has them") {
+  SimpleSample starved(4, 3, 2, true);
+  database::Experiment& e = starved.sample.build();
+  lack_processors(e, true);
+  for (database::ScheduledThread& thread : e.machine.threads) {
+    thread.online = thread.allowed = 2;
+    thread.processors.add(thread.location < 3 ? 0 : 1);
+  }
+  e.machine.suspects.push_back(
+      {.processors = 1, .wanted = 2500, .lost_ns = 8 * kSecond, .locations = {0, 1, 2}});
+  const std::string advice = "start fewer ranks or threads before you change code.";
+  CHECK(holds(flowing(run(starved.sample, {})),
+              "They are bound to 1 processor, other threads of the run to the rest of the host: " + advice));
+  starved.sample.build().machine.threads[3].processors = e.machine.threads[0].processors;
+  CHECK(holds(flowing(run(starved.sample, {})),
+              "They are bound to 1 processor: let them use all of the host (such as mpirun --bind-to none, "
+              "without taskset), or " +
+                  advice));
+}
+
+TEST_CASE("OpenMP's workers that wait on processors which lack are told to sleep") {
+  SimpleSample starved(4, 3, 2, true);
+  const auto report_of = [&](const std::string& role, bool by_others) {
+    database::Experiment& e = starved.sample.build();
+    e.machine = {};
+    lack_processors(e, true);
+    e.machine.suspects.push_back({.by_others = by_others,
+                                  .processors = 2,
+                                  .wanted = 4000,
+                                  .lost_ns = 8 * kSecond,
+                                  .locations = {0, 1, 2, 3}});
+    e.roles[0].name = role;
+    return flowing(run(starved.sample, {}));
+  };
+  CHECK_FALSE(holds(report_of("worker", false), "OMP_WAIT_POLICY"));
+  CHECK(holds(report_of("OpenMP worker", false),
+              "before you change code. Waiting OpenMP workers took 67 % of the CPU time: with "
+              "OMP_WAIT_POLICY=passive they sleep instead."));
+  CHECK_FALSE(holds(report_of("OpenMP worker", true), "OMP_WAIT_POLICY"));
+}
+
 TEST_CASE("The machine is named before any code") {
   using database::MachineKind;
   SimpleSample waiting(4, 3, 2, true);
