@@ -45,6 +45,12 @@ void write_with_thread_causes(std::ostream& out, const Screen& screen, const vie
   }
 }
 
+/// Of a cause: what no code below has a good part of.
+bool is_root(const database::Contents& experiment, ContextId context) {
+  const database::ContextKind kind = experiment.contexts[context].kind;
+  return kind == database::ContextKind::root || kind == database::ContextKind::thread_root;
+}
+
 }  // namespace
 
 std::vector<List> thread_cause_lists(const database::Contents& experiment, const ThreadCauses& causes,
@@ -63,7 +69,9 @@ std::vector<List> thread_cause_lists(const database::Contents& experiment, const
       return ListRow{
           .ns = caused_ns(cause),
           .counted_ns = std::min(caused_ns(cause), list.whole_ns),
-          .name = scope_phrase(experiment, cause.context, false, options.name_columns, options.unicode) +
+          .name = (is_root(experiment, cause.context) ? "other code"
+                                                      : scope_phrase(experiment, cause.context, false,
+                                                                     options.name_columns, options.unicode)) +
                   role_suffix(experiment, cause.role),
           .id = id_of(cause.context),
           .paths = {{.context = cause.context}}};

@@ -306,6 +306,30 @@ TEST_CASE("The body of a region is named in each role if all its threads togethe
   CHECK(causes.idleness[2].context == share);
 }
 
+TEST_CASE("What no code has a good part of is listed as other code") {
+  SampleExperiment sample{{"REALTIME", "idleness", "idleness-caused"}};
+  const std::uint32_t mains = sample.add_role("main"), workers = sample.add_role("OpenMP worker");
+  const ContextId program = sample.add(0, {ContextKind::root, "<program root>", "", 0, ""});
+  const ContextId main = sample.add(program, {ContextKind::procedure, "main", "a.c", 3});
+  const ContextId assemble = sample.add(main, {ContextKind::procedure, "assemble", "a.c", 10});
+  const ContextId root = sample.add(0, {ContextKind::thread_root, "<thread root>", "", 0, ""});
+  sample.add_location(-1, 0, mains);
+  sample.add_location(-1, 1, workers);
+  sample.set(assemble, kTime, 0, 60 * kSecond);
+  sample.set(assemble, kCaused, 0, 60 * kSecond);
+  for (int i = 0; i < 20; ++i) {
+    const ContextId body = sample.add(root, {ContextKind::procedure, "body" + std::to_string(i), "a.c", 20});
+    sample.set(body, kTime, 1, 10 * kSecond);
+    sample.set(body, kCaused, 1, kSecond);
+  }
+  sample.finish();
+  for (const char* command : {"blame", "suspects"}) {
+    const std::string text = run(sample, {command});
+    INFO(text);
+    CHECK(text.find("20.00 s  25.0 %  other code (OpenMP worker threads)  [c0]") != std::string::npos);
+  }
+}
+
 TEST_CASE("Of a killed process, whose threads did not say how long they idled, parts are of what is known") {
   const Team team(kSecond);
   const views::Figures figures(team.sample);
