@@ -53,13 +53,16 @@ std::string name_segments(const database::Contents& experiment, const Variation&
     return "Iterations of " + scope_phrase(experiment, variation.context, true, kWholeName, true) + inferred;
   if (variation.marked) return "Iterations that the program marked";
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[variation.context]);
-  std::string name = label(frame);
+  const bool procedure = frame.kind == database::ContextKind::procedure;
+  std::string name =
+      procedure ? procedure_name(experiment, variation.context, kWholeName, true) : label(frame);
   const bool of_library = views::is_library(frame) || views::is_named_for_module(frame);
   const database::ContextId user =
       of_library ? chosen_around(experiment, variation.context) : database::kNone;
   if (user != database::kNone) {
     const views::Frame around = views::frame_of(experiment, experiment.contexts[user]);
-    if (!views::is_named_for_module(around)) name += " in " + label(around);
+    if (!views::is_named_for_module(around))
+      name += " in " + procedure_name(experiment, user, kWholeName, true);
   }
   return "Invocations of " + name + (variation.stamped ? ", each with time stamps of its own" : inferred);
 }

@@ -494,6 +494,21 @@ TEST_CASE(
   CHECK_THAT(run(traced.sample, {"variation"}), Catch::Contains("390.0 s  rank 3, iteration 1\n"));
 }
 
+TEST_CASE("variation: procedures are named without their parameters") {
+  views::testing::SampleExperiment sample({"REALTIME"});
+  const std::uint32_t role = sample.add_role("main");
+  const database::ContextId main =
+      sample.add(0, {database::ContextKind::procedure, "main", "main.cpp", 3, "app"});
+  database::Variation variation;
+  variation.context =
+      sample.add(main, {database::ContextKind::procedure, "spmv(Field const&, int)", "spmv.cpp", 7, "app"});
+  variation.stamped = true;
+  sample.add_location(0, 0, role);
+  sample.finish();
+  CHECK(name_segments(sample.experiment(), variation) ==
+        "Invocations of spmv, each with time stamps of its own");
+}
+
 TEST_CASE("variation: a loop without a line has its article") {
   views::testing::SolverSample solver;
   database::Context& loop = solver.sample.build().contexts[solver.loop];
