@@ -2,6 +2,7 @@
 #include "findings/causes.hpp"
 #include "findings/coverage.hpp"
 #include "findings/mpi_calls.hpp"
+#include "findings/phrases.hpp"
 #include "findings/thread_waits.hpp"
 #include "text/call_path_text.hpp"
 #include "text/prose.hpp"
@@ -39,7 +40,7 @@ std::string ranks_text(const database::Contents& experiment, const RowGroup& gro
   std::ranges::stable_sort(shares, std::ranges::greater(), &ThreadTimes::Part::ns);
   std::string text;
   for (std::size_t i = 0; i < std::min(kRanksNamed, shares.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + location_label(experiment, shares[i].location);
+    text += (i == 0 ? "" : ", ") + thread_phrase(experiment, shares[i].location);
     if (shares.size() > 1)
       text += keep(" " + round_percent(static_cast<double>(shares[i].ns) / static_cast<double>(group.ns)));
   }

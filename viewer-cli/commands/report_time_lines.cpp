@@ -42,7 +42,7 @@ class TimeLines {
             viewer::longest_wait(experiment_, without_startup_, out_.unicode())) {
       const bool several = wait->whom.find(',') != std::string::npos;
       return " " +
-             out_.link(location_label(experiment_, wait->location) + " waited " +
+             out_.link(thread_phrase(experiment_, wait->location) + " waited " +
                            out_.time(seconds_of(wait->ns)) + " for " + wait->whom,
                        PlaceKind::waits) +
              (several ? ", in " : " in ") + out_.scope(wait->context, false, out_.width() / 3) +

@@ -61,6 +61,11 @@ bool same_process(const database::LocationEntry& a, const database::LocationEntr
   return a.rank == b.rank && a.pid == b.pid && a.host == b.host;
 }
 
+bool is_one_process(const database::Contents& experiment) {
+  const auto last = static_cast<std::uint32_t>(experiment.locations.size() - 1);
+  return same_process(experiment.locations[0], experiment.locations[last]);
+}
+
 /// Several threads of one process, as `threads 2-5 of rank 1`; without the process where the run has no
 /// other.
 std::string threads_of_process_phrase(const database::Contents& experiment,
@@ -75,8 +80,7 @@ std::string threads_of_process_phrase(const database::Contents& experiment,
   for (const std::string& part : std::span(parts).first(std::min(parts.size(), kRankParts)))
     list += (list.empty() ? "" : ", ") + part;
   std::string text = parts.size() <= kRankParts ? "threads " + list : counted(threads.size(), "thread");
-  const auto last = static_cast<std::uint32_t>(experiment.locations.size() - 1);
-  if (same_process(experiment.locations[0], experiment.locations[last])) return text;
+  if (is_one_process(experiment)) return text;
   return text + " of " +
          (first.rank < 0 ? std::string(first.host) + ':' + std::to_string(first.pid)
                          : "rank " + std::to_string(first.rank));
@@ -257,9 +261,16 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
     return counted(number, "thread") + " of " + ranks_phrase(ranks);
   std::string text;
   for (const std::uint32_t location : locations.first(std::min(number, kThreadsNamed)))
-    text += (text.empty() ? "" : ", ") + location_label(experiment, location);
+    text += (text.empty() ? "" : ", ") + thread_phrase(experiment, location);
   if (number > kThreadsNamed) text += " and " + std::to_string(number - kThreadsNamed) + " more";
   return text;
+}
+
+std::string thread_phrase(const database::Contents& experiment, std::uint32_t location) {
+  const database::LocationEntry self = experiment.locations[location];
+  if (self.rank < 0 && experiment.locations.size() > 1 && is_one_process(experiment))
+    return "thread " + std::to_string(self.thread);
+  return location_label(experiment, location);
 }
 
 std::string role_phrase(const database::Contents& experiment, std::uint32_t role) {

@@ -51,6 +51,9 @@ bool are_ranks(const database::Contents& experiment, std::span<const std::uint32
 /// few of them.
 std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
+/// `rank 3 thread 1`, `host:pid thread 2`; `thread 2` where the run is one process that is no rank.
+std::string thread_phrase(const database::Contents& experiment, std::uint32_t location);
+
 /// `main threads`, or the workers' start routine in quotes with `threads`.
 std::string role_phrase(const database::Contents& experiment, std::uint32_t role);
 

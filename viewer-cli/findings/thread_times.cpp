@@ -1,7 +1,6 @@
 #include "findings/thread_times.hpp"
 
 #include "findings/phrases.hpp"
-#include "text/frame_json.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
 
@@ -54,7 +53,7 @@ std::string thread_times_phrase(const database::Contents& experiment, const Thre
   if (times.even()) return text + ", at most " + amount + " each";
   const std::string who = are_ranks(experiment, times.locations())
                               ? std::to_string(experiment.locations[most.location].rank)
-                              : location_label(experiment, most.location);
+                              : thread_phrase(experiment, most.location);
   return text + ", " + keep("most " + std::string(on) + ' ' + who + " (" + amount + ')');
 }
 

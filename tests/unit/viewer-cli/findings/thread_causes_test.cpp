@@ -1,9 +1,12 @@
 #include "findings/thread_causes.hpp"
 
+#include "findings/phrases.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/sample_experiment.hpp"
 
+#include <array>
+#include <cstdint>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -304,6 +307,12 @@ TEST_CASE("The body of a region is named in each role if all its threads togethe
   CHECK(causes.idleness[0].context == assemble);
   CHECK(causes.idleness[1].context == body);
   CHECK(causes.idleness[2].context == share);
+}
+
+TEST_CASE("Threads of the only process are named by their numbers") {
+  const Team team;
+  CHECK(thread_phrase(team.sample.experiment(), 0) == "thread 0");
+  CHECK(threads_phrase(team.sample.experiment(), std::array<std::uint32_t, 1>{1}) == "thread 1");
 }
 
 TEST_CASE("What no code has a good part of is listed as other code") {
