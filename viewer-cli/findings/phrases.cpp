@@ -118,6 +118,12 @@ std::string call_phrase(const database::Contents& experiment, ContextId context,
   return (article ? "the call of " : "call of ") + callee + in;
 }
 
+/// Of a stripped module: an address stands for its name. Also where there is no procedure.
+bool is_nameless(const database::Contents& experiment, ContextId procedure) {
+  return procedure == kNone ||
+         views::is_named_for_module(views::frame_of(experiment, experiment.contexts[procedure]));
+}
+
 /// Where `context` is, beside a name: `pause_for at a.c:11`.
 std::string inside_phrase(const database::Contents& experiment, ContextId context, std::size_t width,
                           bool unicode) {
@@ -196,8 +202,11 @@ std::string suspect_phrase(const database::Contents& experiment, ContextId named
   if (named == inside) {
     phrase = scope_phrase(experiment, named, false, width, unicode);
   } else {
-    phrase = procedure_name(experiment, named, width, unicode) + " (in " +
-             inside_phrase(experiment, inside, width, unicode) + ')';
+    const std::string where = inside_phrase(experiment, inside, width, unicode);
+    phrase =
+        is_nameless(experiment, named) && !is_nameless(experiment, enclosing_procedure(experiment, inside))
+            ? where
+            : procedure_name(experiment, named, width, unicode) + " (in " + where + ')';
   }
   // The program's own caller of library code is what the user can change.
   const std::string& program = experiment.run.program;

@@ -29,8 +29,9 @@ std::string procedure_name(const database::Contents& experiment, database::Conte
                            std::size_t width, bool unicode);
 
 /// The same for a suspect, by the procedure `named` where the scope `inside` it lies in another one: `smooth
-/// (in pause_for at a.c:11)`; library code is followed by the program's own procedure that it works for, or
-/// follows the Python function: `Field.smooth (in ufunc_add)`.
+/// (in pause_for at a.c:11)`, without `named` where that has no name, but the other has; library code is
+/// followed by the program's own procedure that it works for, or follows the Python function: `Field.smooth
+/// (in ufunc_add)`.
 std::string suspect_phrase(const database::Contents& experiment, database::ContextId named,
                            database::ContextId inside, std::size_t width, bool unicode);
 

@@ -67,10 +67,12 @@ class Names {
     for (const std::size_t each : group) names_[each] += " [c" + std::to_string(contexts_[each]) + ']';
   }
 
-  /// Goes to the next procedure outwards; empty at the root.
+  /// Goes to the next procedure outwards, past run-time libraries, as of OpenMP; empty at the root.
   std::string next_caller(std::size_t name) {
     ContextId& at = caller_[name];
-    if (at != kNone) at = enclosing_procedure(experiment_, experiment_.contexts[at].parent);
+    do {
+      if (at != kNone) at = enclosing_procedure(experiment_, experiment_.contexts[at].parent);
+    } while (at != kNone && (experiment_.contexts[at].flags & database::kRunTime) != 0);
     return at == kNone ? std::string{} : procedure_name(experiment_, at, width_, unicode_);
   }
 

@@ -161,6 +161,13 @@ TEST_CASE("Suspects that would read the same get the callers that tell them apar
   CHECK(holds(run(helper.sample, {}, 55),
               "  suspect  limit (in pause_for at a.c:11), called by\n"
               "           flux_x\n"));
+  const database::ContextId flux_x = enclosing_procedure(
+      helper.sample.experiment(), helper.sample.experiment().contexts[helper.limiters[0]].parent);
+  helper.sample.build().contexts[flux_x].flags |= database::kRunTime;  // as libgomp is
+  const std::string past_libraries = run(helper.sample, {});
+  INFO(past_libraries);
+  CHECK_FALSE(holds(past_libraries, "called by flux_x"));
+  CHECK(holds(past_libraries, "limit (in pause_for at a.c:11), called by flux_y"));
 }
 
 TEST_CASE("Suspects that differ in nothing that has a name get their ids") {

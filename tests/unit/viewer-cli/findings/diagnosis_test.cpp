@@ -58,6 +58,25 @@ TEST_CASE("library code that a Python function has at work is that function's do
         "cg_iterate (in spmv)");
 }
 
+TEST_CASE("a suspect without a name is named by the procedure in which it works") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const auto add = [&](database::ContextId parent, const char* name) {
+    return sample.add(parent, {ContextKind::procedure, name, "", 0, "/lib/libmd.so.7"});
+  };
+  const database::ContextId forces = add(0, "libmd.so.7@0xb16ae0"), kernel = add(forces, "kernel"),
+                            part = add(forces, "libmd.so.7@0x463d30"),
+                            lost = add(kernel, "libmd.so.7@0x39b960");
+  sample.finish();
+  const auto phrase = [&](database::ContextId named, database::ContextId inside) {
+    return suspect_phrase(sample.experiment(), named, inside, 60, false);
+  };
+  CHECK(phrase(forces, kernel) == "kernel");
+  CHECK(phrase(forces, part) == "libmd.so.7@0xb16ae0 (in libmd.so.7@0x463d30)");
+  CHECK(phrase(kernel, lost) == "kernel (in libmd.so.7@0x39b960)");
+}
+
 TEST_CASE("what the interpreter does for a Python function is that function's work") {
   using database::ContextId;
   using database::ContextKind;
