@@ -10,6 +10,7 @@
 #include "views/rank_list.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace culprit::viewer {
@@ -84,6 +85,22 @@ std::string threads_of_process_phrase(const database::Contents& experiment,
   return text + " of " +
          (first.rank < 0 ? std::string(first.host) + ':' + std::to_string(first.pid)
                          : "rank " + std::to_string(first.rank));
+}
+
+/// `threads 0, 1 of ranks 0, 1`; empty unless these are the same several threads of each of several ranks.
+std::string same_threads_phrase(const database::Contents& experiment,
+                                std::span<const std::uint32_t> locations) {
+  std::map<std::int32_t, std::vector<std::int32_t>> threads_of;
+  for (const std::uint32_t location : locations) {
+    const database::LocationEntry self = experiment.locations[location];
+    threads_of[self.rank].push_back(static_cast<std::int32_t>(self.thread));
+  }
+  const std::vector<std::int32_t>& threads = threads_of.begin()->second;
+  const bool same = std::ranges::all_of(threads_of, [&](const auto& of) { return of.second == threads; });
+  if (!same || threads.size() == 1 || threads_of.size() == 1 || threads_of.begin()->first < 0) return {};
+  std::string list;
+  for (const std::string& part : views::parts_of_ranks(threads)) list += (list.empty() ? "" : ", ") + part;
+  return "threads " + list + " of " + ranks_phrase(ranks_of(experiment, locations));
 }
 
 /// What a call site calls, where that is one function of a run-time library, past an interpreter's insides;
@@ -268,6 +285,7 @@ std::string threads_phrase(const database::Contents& experiment, std::span<const
   if (one_process && number > 1) return threads_of_process_phrase(experiment, locations);
   if (const auto ranks = ranks_of(experiment, locations); number > kThreadsNamed && ranks.front() >= 0)
     return counted(number, "thread") + " of " + ranks_phrase(ranks);
+  if (std::string same = same_threads_phrase(experiment, locations); !same.empty()) return same;
   std::string text;
   for (const std::uint32_t location : locations.first(std::min(number, kThreadsNamed)))
     text += (text.empty() ? "" : ", ") + thread_phrase(experiment, location);

@@ -48,8 +48,8 @@ std::string more_work_phrase(const SuspectFacts& facts);
 bool are_ranks(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
 /// `rank 3`, `ranks 3, 7`, `ranks 0-62:2`, and where that takes many parts `1 365 ranks (0, 3, 4-9, ...)`; of
-/// other threads of ranks `12 threads of ranks 0-3`; threads and processes without a rank by name, at most a
-/// few of them.
+/// other threads of ranks `12 threads of ranks 0-3`, of few `threads 0, 1 of ranks 2, 3`; threads and
+/// processes without a rank by name, at most a few of them.
 std::string threads_phrase(const database::Contents& experiment, std::span<const std::uint32_t> locations);
 
 /// `rank 3 thread 1`, `host:pid thread 2`; `thread 2` where the run is one process that is no rank.

@@ -58,6 +58,17 @@ TEST_CASE("library code that a Python function has at work is that function's do
         "cg_iterate (in spmv)");
 }
 
+TEST_CASE("the same threads of several ranks are named together") {
+  const views::testing::WorkersSample workers;  // locations 2 r and 2 r + 1 are of rank r
+  const auto phrase = [&](const std::vector<std::uint32_t>& locations) {
+    return threads_phrase(workers.sample.experiment(), locations);
+  };
+  CHECK(phrase({0, 1, 2, 3}) == "threads 0, 1 of ranks 0, 1");
+  CHECK(phrase({0, 1, 2}) == "rank 0, rank 0 thread 1, rank 1");
+  CHECK(phrase({1, 3}) == "rank 0 thread 1, rank 1 thread 1");
+  CHECK(phrase({0, 1, 2, 3, 4, 5}) == "6 threads of ranks 0-2");
+}
+
 TEST_CASE("a suspect without a name is named by the procedure in which it works") {
   using database::ContextKind;
   views::testing::SampleExperiment sample({"REALTIME"});
