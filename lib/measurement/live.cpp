@@ -207,7 +207,7 @@ void LiveFile::set_host_load(const HostLoad& load) noexcept {
 }
 
 void LiveFile::set_schedule(std::size_t index, std::uint64_t tid, const Schedule& schedule) noexcept {
-  if (ThreadTree* tree = open() ? trees_.at(index) : nullptr) tree->set_schedule(tid, schedule);
+  if (ThreadTree* tree = open() ? trees_.at(index) : nullptr) tree->life().set_schedule(tid, schedule);
 }
 
 void LiveFile::set_iterations(std::uint64_t count) noexcept {

@@ -93,7 +93,7 @@ class LiveFile {
   void set_stopped(std::uint64_t total_ns, std::uint64_t since_ns) noexcept;
   /// What is known of the host's processors by now. One thread at a time.
   void set_host_load(const HostLoad& load) noexcept;
-  /// ThreadTree::set_schedule() of the tree with this index; nothing where there is none.
+  /// ThreadLife::set_schedule() of the tree with this index; nothing where there is none.
   void set_schedule(std::size_t index, std::uint64_t tid, const Schedule& schedule) noexcept;
   /// [handler] How many iterations the program has marked up to now.
   void set_iterations(std::uint64_t count) noexcept;

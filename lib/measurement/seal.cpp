@@ -132,7 +132,7 @@ class Sealer {
 int Sealer::prepare() noexcept {
   threads_ = file_.trees_.count();
   for (std::uint32_t i = 0; i < threads_; ++i) {
-    if (const ThreadTree* tree = file_.thread(i)) capacity_ = std::max(capacity_, load(tree->header()->used));
+    if (const ThreadTree* tree = file_.thread(i)) capacity_ = std::max(capacity_, load(tree->header().used));
   }
   const std::size_t offsets = (kMaxModules + 1) * sizeof *last_offset_;
   const std::size_t counts = (threads_ + 1) * sizeof *counts_;
@@ -147,7 +147,7 @@ int Sealer::prepare() noexcept {
   for (std::uint32_t i = 0; i < threads_; ++i) {
     const ThreadTree* tree = file_.thread(i);
     if (tree == nullptr) continue;
-    counts_[i].epochs = load(tree->header()->first_epoch);
+    counts_[i].epochs = load(tree->header().first_epoch);
     if (counts_[i].epochs != kNoNodeIndex) ++with_epochs_;
   }
   number_ = depth_ + capacity_;
@@ -225,8 +225,8 @@ bool Sealer::push_children(const ThreadTree& tree, NodeIndex node, std::uint32_t
 }
 
 int Sealer::write_tree(const ThreadTree& tree, Counts& counts) noexcept {
-  limit_ = std::min({load(tree.header()->used), tree.arena_.limit(), capacity_});
-  const OpenWait wait = open_wait(*tree.header(), layout::sampling_time(header_, end_ns_));
+  limit_ = std::min({load(tree.header().used), tree.arena().limit(), capacity_});
+  const OpenWait wait = open_wait(tree.header(), layout::sampling_time(header_, end_ns_));
   std::fill(last_offset_, last_offset_ + kMaxModules + 1, 0);
   std::fill(number_, number_ + limit_, 0);
   counts.nodes = counts.cells = 0;
@@ -256,7 +256,7 @@ void Sealer::write_epochs(const ThreadTree& tree, NodeIndex at, std::uint32_t po
   if (at == kNoNodeIndex) return;
   out_.begin_section(SectionType::epochs, position);
   for (std::size_t left = kEpochRecords; at != kNoNodeIndex && at + 2 <= limit_ && left > 0; --left) {
-    const auto* record = tree.arena_.at<const layout::EpochRecord>(at);
+    const auto* record = tree.arena().at<const layout::EpochRecord>(at);
     at = record->next;
     const std::uint64_t count = load(record->count);
     if (record->node >= limit_ || number_[record->node] == 0 || count == 0 || record->kind == 0) continue;
@@ -292,7 +292,7 @@ void Sealer::write_stretches(const ThreadTree& tree, const Counts& counts, std::
   for (std::uint32_t i = 0; i < counts.nodes; ++i) {
     const NodeIndex at = load(tree.node(stack_[i])->cell);
     const bool has_cell = at != kNoNodeIndex && at + tree.cell_units_ <= limit_;
-    out_.varint(has_cell ? stretch_code(load(tree.arena_.at<const layout::Cell>(at)->stretch)) : 0);
+    out_.varint(has_cell ? stretch_code(load(tree.arena().at<const layout::Cell>(at)->stretch)) : 0);
   }
   out_.end_section();
 }
@@ -344,7 +344,7 @@ bool Sealer::read_cell(const ThreadTree& tree, NodeIndex index, const OpenWait& 
   cell_ = {};
   std::fill(events_, events_ + kMaxEvents, layout::CellEvent{});
   if (at != kNoNodeIndex && at + tree.cell_units_ <= limit_) {
-    const auto* cell = tree.arena_.at<const layout::Cell>(at);
+    const auto* cell = tree.arena().at<const layout::Cell>(at);
     cell_ = {.time_ns = load(cell->time_ns),
              .samples = load(cell->samples),
              .weight_sq = load(cell->weight_sq),
@@ -478,7 +478,7 @@ void Sealer::write_threads() noexcept {
 }
 
 void Sealer::write_thread(const ThreadTree& tree, const Counts& counts) noexcept {
-  const ThreadHeader& head = *tree.header();
+  const ThreadHeader& head = tree.header();
   const std::uint64_t end = load(head.end_ns);
   out_.begin_record();
   out_.varint(head.ordinal);

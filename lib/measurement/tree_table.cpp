@@ -52,7 +52,7 @@ ThreadTree* TreeTable::take_over(std::uint64_t tid, cct::FrameKey routine, std::
   std::uint32_t ended = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     ThreadTree& tree = (*this)[(first + i) % count];
-    if (!tree.ended(routine) || ++ended <= spared || !tree.take_over(tid, start_ns)) continue;
+    if (!tree.life().ended(routine) || ++ended <= spared || !tree.life().take_over(tid, start_ns)) continue;
     taken_over_.store(tree.index(), std::memory_order_relaxed);
     return &tree;
   }
@@ -67,8 +67,8 @@ ThreadTree* TreeTable::create(BlockFile& file, bool main, int& error) noexcept {
     // Before it is counted: whoever goes through the trees finds memory for all of them.
     if (provide(index) == nullptr) return nullptr;
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_release));
-  auto* tree = new (provide(index)) ThreadTree;
-  error = tree->create(file, index, main ? kMainFirstBlock : kFirstTreeBlock, shape_, ended_);
+  auto* tree = new (provide(index)) ThreadTree(ended_);
+  error = tree->create(file, index, main ? kMainFirstBlock : kFirstTreeBlock, shape_);
   if (error == 0) return tree;
   // Its place is free again, unless another thread took the next one meanwhile.
   std::uint32_t after = index + 1;
@@ -100,7 +100,7 @@ int TreeTable::maintain(BlockFile& file) noexcept {
   int error = 0;
   const std::uint32_t made = count();
   for (std::uint32_t i = 0; i < made; ++i) {
-    if (!(*this)[i].exists()) continue;
+    if (!(*this)[i].life().exists()) continue;
     if (const int failed = (*this)[i].maintain(file); failed != 0) error = failed;
   }
   provide_spares(file);
@@ -110,12 +110,12 @@ int TreeTable::maintain(BlockFile& file) noexcept {
 ThreadTree* TreeTable::at(std::size_t index) const noexcept {
   if (index >= count()) return nullptr;
   ThreadTree& tree = (*this)[static_cast<std::uint32_t>(index)];
-  return tree.exists() ? &tree : nullptr;
+  return tree.life().exists() ? &tree : nullptr;
 }
 
 void TreeTable::close() noexcept {
   const std::uint32_t made = count();
-  for (std::uint32_t i = 0; i < made; ++i) (*this)[i].usable_.store(false, std::memory_order_release);
+  for (std::uint32_t i = 0; i < made; ++i) (*this)[i].life().close();
 }
 
 void TreeTable::release() noexcept {

@@ -165,7 +165,7 @@ class Bench {
     if (caches == Caches::flushed) {
       flush(thread_, sizeof *thread_);
       flush(thread_->tree, sizeof *thread_->tree);
-      flush(&thread_->tree->counters(), kTreeBytes);
+      flush(&thread_->tree->header(), kTreeBytes);
       flush(&__executable_start, static_cast<std::size_t>(&end - &__executable_start));
       const auto low = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - kHandlerDepth;
       flush(reinterpret_cast<const void*>(low), stack_high_ - low);
@@ -180,8 +180,8 @@ class Bench {
   [[nodiscard]] std::size_t depth() const { return thread_->walker.depth(); }
 
   /// How many samples the tree holds.
-  [[nodiscard]] std::uint64_t recorded() const { return thread_->tree->counters().samples; }
-  [[nodiscard]] std::uint64_t partial() const { return thread_->tree->counters().partial; }
+  [[nodiscard]] std::uint64_t recorded() const { return thread_->tree->header().samples; }
+  [[nodiscard]] std::uint64_t partial() const { return thread_->tree->header().partial; }
 
  private:
   [[gnu::noinline]] void handle(const void* context) {

@@ -49,8 +49,8 @@ void publish(void* argument) {
   if (publication->done) {
     WalkFlaws flaws;
     const measurement::NodeIndex node = current_path(thread, publication->start, flaws);
-    thread->tree->begin_wait(node, sampling_time(now()),
-                             current_mark(thread, publication->start, flaws).kind);
+    thread->tree->life().begin_wait(node, sampling_time(now()),
+                                    current_mark(thread, publication->start, flaws).kind);
   }
   end_recording(thread);
 }
@@ -76,7 +76,7 @@ __attribute__((noinline)) bool record_here(Thread* thread, void (*act)(void*)) {
 
 void withdraw(Thread* thread) {
   if (!begin_recording(thread)) return;
-  if (thread->tree != nullptr) thread->tree->end_wait();
+  if (thread->tree != nullptr) thread->tree->life().end_wait();
   end_recording(thread);
 }
 

@@ -118,7 +118,7 @@ void end_thread() {
     hand_over_all_calls(thread);
     charge_late_cpu_time(thread);
     publish_last_totals(thread, account_time());
-    if (thread->tree != nullptr) thread->tree->finish(now());
+    if (thread->tree != nullptr) thread->tree->life().finish(now());
     end_recording(thread);
   }
   free_thread(thread);

@@ -110,10 +110,10 @@ void note_host_load(std::uint64_t time) {
 /// Of one thread, unless it hardly ran since it was last asked.
 void ask(std::size_t index) {
   const measurement::ThreadTree* tree = file.thread(index);
-  if (tree == nullptr || !tree->usable()) return;
-  const std::uint64_t id = tree->counters().tid;
+  if (tree == nullptr || !tree->life().usable()) return;
+  const std::uint64_t id = tree->header().tid;
   const auto tid = static_cast<int>(id);
-  const std::uint64_t recorded = tree->counters().schedule.ran_ns;
+  const std::uint64_t recorded = tree->header().schedule.ran_ns;
   const std::uint64_t ran = cpu_time_of(tid);
   // A tree that ended threads used before holds their times, too.
   if (tid != begun.tid && ran < (recorded < ran ? recorded : 0) + kWorthAsking) return;
@@ -168,9 +168,9 @@ void note_schedules(std::uint64_t time) {
   if (time >= next_look) return note_schedules_now(time);
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
     const measurement::ThreadTree* tree = file.thread(i);
-    if (tree == nullptr || !tree->usable()) continue;
+    if (tree == nullptr || !tree->life().usable()) continue;
     // A thread that waits is parked after two or three samples: no clock need be read to leave it out.
-    const auto& counters = tree->counters();
+    const auto& counters = tree->header();
     if (counters.schedule.ran_ns == 0 && counters.samples >= kSamplesOfWork) ask(i);
   }
 }

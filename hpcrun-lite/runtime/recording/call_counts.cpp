@@ -20,35 +20,36 @@ void begin_anew(CulpritCallCount& slot) {
 }  // namespace
 
 void hand_over_calls(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node) {
-  if (slot.vain != 0) thread->tree->count_polls_in_vain(node, slot.vain);
+  if (slot.vain != 0) thread->tree->accumulators().count_polls_in_vain(node, slot.vain);
   slot.vain = 0;
   if (slot.calls == 0) return;
   const std::uint64_t smallest = slot.smallest < kMostSmall ? slot.smallest : kMostSmall;
-  thread->tree->count_calls(node, {.calls = slot.calls,
-                                   .messages = slot.messages,
-                                   .bytes = slot.bytes,
-                                   .sent = slot.sent,
-                                   .received = slot.received,
-                                   .smallest = static_cast<std::uint32_t>(smallest),
-                                   .largest = slot.largest});
+  thread->tree->accumulators().count_calls(node, {.calls = slot.calls,
+                                                  .messages = slot.messages,
+                                                  .bytes = slot.bytes,
+                                                  .sent = slot.sent,
+                                                  .received = slot.received,
+                                                  .smallest = static_cast<std::uint32_t>(smallest),
+                                                  .largest = slot.largest});
   begin_anew(slot);
 }
 
 void hand_over_bytes(Thread* thread, CulpritCallCount& slot, measurement::NodeIndex node) {
-  if (slot.calls != 0) thread->tree->count_bytes(node, slot.calls, slot.received, slot.sent);
+  if (slot.calls != 0) thread->tree->accumulators().count_bytes(node, slot.calls, slot.received, slot.sent);
   begin_anew(slot);
 }
 
 void hand_over_partner(Thread* thread, CulpritPartnerCount& partner) {
   if (partner.messages != 0 && partner.rank >= 0) {
-    thread->tree->count_partner(partner.communicator, partner.members,
-                                static_cast<std::uint32_t>(partner.rank), partner.messages, partner.bytes);
+    thread->tree->accumulators().count_partner(partner.communicator, partner.members,
+                                               static_cast<std::uint32_t>(partner.rank), partner.messages,
+                                               partner.bytes);
   }
   partner.messages = partner.bytes = 0;
 }
 
 void hand_over_all_calls(Thread* thread) {
-  if (thread->tree == nullptr || !thread->tree->usable()) return;
+  if (thread->tree == nullptr || !thread->tree->life().usable()) return;
   CulpritCallTable& table = thread->calls.counted;
   if (table.has_io) {
     for (CulpritCallCount& slot : table.io) {

@@ -420,7 +420,7 @@ void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {
   const Frame* frames = thread->walker.mutable_frames();
   const std::size_t depth = thread->walker.depth();
   if (flaws.partial) {
-    thread->tree->count_partial(elapsed);
+    thread->tree->counters().count_partial(elapsed);
     if (flaws.too_deep) {
       note_too_deep();
     } else if (depth != 0) {
@@ -428,7 +428,7 @@ void count_flaws(Thread* thread, WalkFlaws flaws, std::uint64_t elapsed) {
     }
   }
   if (!flaws.bridged) return;
-  thread->tree->count_bridged();
+  thread->tree->counters().count_bridged();
   std::uint32_t last = Frame::kNoModule;  // a module's frames often follow each other: one sample, one count
   for (std::size_t i = 0; i < depth; ++i) {
     if (!frames[i].bridged || frames[i].module == last) continue;

@@ -16,9 +16,9 @@ void relieve(Thread* thread) {
   constexpr std::uint64_t kLongest = kSecond / 50;
   for (std::uint64_t waited = 0; waited < kLongest; waited += kLook) {
     if (!begin_recording(thread)) return;
-    const bool ask = thread->tree != nullptr && thread->tree->asks_for_room();
-    const bool wait = thread->tree != nullptr && thread->tree->is_nearly_full();
-    if (wait && waited + kLook >= kLongest) thread->tree->give_up_growth();
+    const bool ask = thread->tree != nullptr && thread->tree->arena().asks_for_room();
+    const bool wait = thread->tree != nullptr && thread->tree->arena().is_nearly_full();
+    if (wait && waited + kLook >= kLongest) thread->tree->arena().give_up_growth();
     end_recording(thread);
     if (ask || wait) ring_flusher();
     if (!wait || !flusher_runs()) return;
@@ -30,7 +30,7 @@ void relieve(Thread* thread) {
 }  // namespace
 
 void end_path(Thread* thread) {
-  const bool low = thread->tree != nullptr && thread->tree->is_low();
+  const bool low = thread->tree != nullptr && thread->tree->arena().is_low();
   end_recording(thread);
   if (low) [[unlikely]]
     relieve(thread);

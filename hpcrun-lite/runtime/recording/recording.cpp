@@ -249,7 +249,7 @@ void record_call_cost(Thread* thread) {
   const bool enough = cost.sampled_ns >= kEnough * thread->grid.period();
   const std::uint64_t all = std::max(cost.timed_ns, enough ? cost.sampled_ns : 0);
   if (all <= cost.recorded_ns) return;
-  thread->tree->add_trace_cost(all - cost.recorded_ns);
+  thread->tree->accumulators().add_trace_cost(all - cost.recorded_ns);
   if (process.traced) count_trace_cost(all - cost.recorded_ns);
   cost.recorded_ns = all;
 }
@@ -270,7 +270,7 @@ CulpritTotals count_totals() {
   for (std::size_t i = 0; i < file.thread_count(); ++i) {
     const measurement::ThreadTree* tree = file.thread(i);
     if (tree == nullptr) continue;
-    const auto& counters = tree->counters();
+    const auto& counters = tree->header();
     totals.samples += counters.samples;
     totals.partial += counters.partial;
     totals.dropped += counters.full;

@@ -110,14 +110,14 @@ void end_gap(Thread* thread, NodeIndex call, std::uint64_t enter_ns) {
     return;
   const NodeIndex after =
       stretches.after == measurement::kNoNodeIndex ? thread->tree->root() : stretches.after;
-  thread->tree->count_gap(after, call, enter_ns - stretches.since_ns);
+  thread->tree->accumulators().count_gap(after, call, enter_ns - stretches.since_ns);
 }
 
 void count_waiting_call(Thread* thread, NodeIndex call, std::uint64_t enter_ns, std::uint64_t exit_ns) {
   const std::uint64_t enter = sampling_time(enter_ns);
   const std::uint64_t exit = sampling_time(exit_ns);
   end_gap(thread, call, enter);
-  thread->tree->count_call(call, exit > enter ? exit - enter : 0);
+  thread->tree->accumulators().count_call(call, exit > enter ? exit - enter : 0);
   begin_gap(thread, call, exit);
   if (thread->stretches.judged % kCallsPerTimed == 0) [[unlikely]]
     time_following(thread, exit_ns);

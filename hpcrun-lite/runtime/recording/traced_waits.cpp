@@ -36,8 +36,8 @@ const Thread* thread_with(std::uintptr_t id) {
 WaitHolder holder(const void* by, std::uint64_t released_ns) {
   const auto* thread = static_cast<const Thread*>(by);
   const measurement::ThreadTree* tree = thread == nullptr ? nullptr : thread->tree;
-  if (tree == nullptr || !tree->exists()) return {};
-  return {.thread = tree->ordinal(), .released_ns = released_ns};
+  if (tree == nullptr || !tree->life().exists()) return {};
+  return {.thread = tree->header().ordinal, .released_ns = released_ns};
 }
 
 /// Who ended the wait; it is asked once.

@@ -101,7 +101,7 @@ void note_trace() {
 }
 
 measurement::TraceStream* trace_of(const measurement::ThreadTree& tree) {
-  return trace_file.open() ? trace_file.stream(tree.index(), tree.ordinal()) : nullptr;
+  return trace_file.open() ? trace_file.stream(tree.index(), tree.header().ordinal) : nullptr;
 }
 
 int rename_trace(const char* path) {

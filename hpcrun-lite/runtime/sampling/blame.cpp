@@ -88,7 +88,7 @@ void forget_left_wait(Blame& blame, std::uint64_t time) {
 
 void charge(Thread* thread, NodeIndex node, std::uint64_t ns) {
   thread->blame.charged = thread->blame.charged || ns != 0;
-  if (ns != 0) thread->tree->count_caused(node, EpochKind::idleness_caused, ns);
+  if (ns != 0) thread->tree->accumulators().count_caused(node, EpochKind::idleness_caused, ns);
 }
 
 /// What the thread has counted up to now.
@@ -122,7 +122,7 @@ void publish_nobodys(Thread* thread, std::uint64_t time) {
   std::uint64_t before = nobody_published.load(std::memory_order_relaxed);
   if (all <= before || !nobody_published.compare_exchange_strong(before, all, std::memory_order_relaxed))
     return;
-  thread->tree->add_total(ThreadTotal::borne_by_nobody, all - before);
+  thread->tree->accumulators().add_total(ThreadTotal::borne_by_nobody, all - before);
 }
 
 /// Of a thread that goes on meanwhile. False: it was in the middle of a change all the time.
@@ -164,13 +164,13 @@ void publish(Thread* thread, Totals totals, std::uint64_t time, Publisher publis
     totals.of[i] = all > blame.published[i] ? all - blame.published[i] : 0;
     blame.published[i] += totals.of[i];
   }
-  if (thread->tree == nullptr || !thread->tree->usable()) {
+  if (thread->tree == nullptr || !thread->tree->life().usable()) {
     leave_behind(totals);
     return;
   }
   take_left_behind(totals, publisher);
   for (std::size_t i = 0; i < measurement::kThreadTotals; ++i) {
-    if (totals.of[i] != 0) thread->tree->add_total(static_cast<ThreadTotal>(i), totals.of[i]);
+    if (totals.of[i] != 0) thread->tree->accumulators().add_total(static_cast<ThreadTotal>(i), totals.of[i]);
   }
   publish_nobodys(thread, time);
 }
@@ -196,8 +196,8 @@ void record_charge(void* argument) {
     WalkFlaws flaws;
     const NodeIndex end = current_path(thread, charge->start, flaws);
     const NodeIndex node = calling_place(thread, end, charge->start.sp, charge->taken);
-    thread->tree->count_caused(node, EpochKind::lock_wait_caused, charge->ns);
-    if (thread->tree->asks_for_room()) ring_flusher();
+    thread->tree->accumulators().count_caused(node, EpochKind::lock_wait_caused, charge->ns);
+    if (thread->tree->arena().asks_for_room()) ring_flusher();
   }
   end_recording(thread);
 }
@@ -360,7 +360,7 @@ void publish_all_totals() {
     Totals totals{};
     if (!look_at_totals(thread->blame, time, totals)) continue;
     publish(thread, totals, time, Publisher::any);
-    if (thread->tree != nullptr && thread->tree->usable()) last = thread;
+    if (thread->tree != nullptr && thread->tree->life().usable()) last = thread;
   }
   if (last != nullptr) publish(last, {}, time, Publisher::last);
 }

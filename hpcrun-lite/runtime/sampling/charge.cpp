@@ -81,7 +81,7 @@ void charge_wait(Thread* thread, measurement::NodeIndex node, measurement::WaitK
 
 void charge_late_cpu_time(Thread* thread) {
   ChargedTime& cpu = thread->cpu;
-  if (cpu.late == 0 || thread->tree == nullptr || !thread->tree->usable()) return;
+  if (cpu.late == 0 || thread->tree == nullptr || !thread->tree->life().usable()) return;
   thread->tree->add_cpu_time(cpu.late_node, cpu.carried_ns);
   cpu.carried_ns = cpu.late = 0;
 }

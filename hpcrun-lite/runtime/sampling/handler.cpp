@@ -138,7 +138,7 @@ bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
   if (teams::active()) blame_sample(thread, node, {.ns = elapsed, .rate = rate, .left = found.left}, time);
   if (thread->trace != nullptr) [[unlikely]]
     trace_ticks(thread, time, elapsed, node, mark);
-  if (thread->tree->asks_for_room()) [[unlikely]]
+  if (thread->tree->arena().asks_for_room()) [[unlikely]]
     ring_flusher();
   if (met.context != nullptr) park_if_waiting(thread, met.context, node, mark, cpu, time);
   return true;

@@ -102,7 +102,7 @@ void park(Thread* thread, measurement::NodeIndex node, WaitKind mark, std::uint6
   begin_window(thread, time);
   parking.doubt_ns.store(0, std::memory_order_relaxed);
   // A process that is killed has waited up to its last heartbeat.
-  thread->tree->begin_wait(node, time, mark);
+  thread->tree->life().begin_wait(node, time, mark);
   culprit_rt_thread.parked = true;
   parking.on.store(true, std::memory_order_seq_cst);
 }
@@ -230,7 +230,7 @@ void end_parking(Thread* thread, std::uint64_t time) {
   parking.on.store(false, std::memory_order_seq_cst);
   parking.ended = true;
   parking.waited_ns = time - parking.since_ns;
-  thread->tree->end_wait();
+  thread->tree->life().end_wait();
   const std::uint64_t passed = thread->grid.pass(time);
   const std::uint64_t ran = periods_awake(thread);
   const std::uint64_t awake = ran < passed ? ran : passed;

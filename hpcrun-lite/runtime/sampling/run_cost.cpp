@@ -26,14 +26,14 @@ namespace {
   if (account.too_costly && thread->account.own_halvings < measurement::kMaxOwnHalvings)
     ++thread->account.own_halvings;
   if (!begin_recording(thread)) return;
-  if (thread->tree != nullptr) thread->tree->add_handler_time(account.ns);
+  if (thread->tree != nullptr) thread->tree->counters().add_handler_time(account.ns);
   end_recording(thread);
 }
 
 [[gnu::cold, gnu::noinline]] void change_rate(Thread* thread, std::uint32_t halvings) {
   if (!begin_recording(thread)) return;
   if (thread->tree != nullptr) {
-    if (halvings > thread->account.halvings) thread->tree->count_halving(halvings);
+    if (halvings > thread->account.halvings) thread->tree->counters().count_halving(halvings);
     thread->account.halvings = halvings;
     if (process.events.has_realtime()) thread->grid.set_halvings(halvings);
   }

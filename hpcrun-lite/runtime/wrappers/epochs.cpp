@@ -33,28 +33,28 @@ using measurement::ThreadTree;
 /// Returns the tree's level from then on.
 unsigned keep_stamps(ThreadTree& tree, NodeIndex node, const CulpritStamp* stamps, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    tree.keep_stamp(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
-                           .instance = stamps[i].instance,
-                           .members = stamps[i].members,
-                           .peer = stamps[i].peer,
-                           .window = stamps[i].window,
-                           .order = stamps[i].order,
-                           .enter_ns = stamps[i].enter_ns,
-                           .exit_ns = stamps[i].exit_ns,
-                           .last_ns = stamps[i].last_ns});
+    tree.stamps().keep(node, {.kind = static_cast<EpochKind>(stamps[i].kind),
+                              .instance = stamps[i].instance,
+                              .members = stamps[i].members,
+                              .peer = stamps[i].peer,
+                              .window = stamps[i].window,
+                              .order = stamps[i].order,
+                              .enter_ns = stamps[i].enter_ns,
+                              .exit_ns = stamps[i].exit_ns,
+                              .last_ns = stamps[i].last_ns});
   }
-  return tree.stamp_level();
+  return tree.stamps().level();
 }
 
 void add_transfer(ThreadTree& tree, NodeIndex node, const CulpritTransfer& transfer) {
   const std::uint64_t bytes = transfer.sent + transfer.received;
   if (bytes == 0) return;
   const auto add = [&](NodeIndex where, EpochKind kind, std::uint64_t amount, std::uint64_t cost) {
-    tree.count_epoch(where, {.kind = kind,
-                             .size_class = transfer.size_class,
-                             .window = transfer.family,
-                             .peers = cost,
-                             .time_ns = amount});
+    tree.accumulators().count_epoch(where, {.kind = kind,
+                                            .size_class = transfer.size_class,
+                                            .window = transfer.family,
+                                            .peers = cost,
+                                            .time_ns = amount});
   };
   add(node, EpochKind::transfer, transfer.time_ns, 0);
   if (transfer.sent != 0) add(node, EpochKind::transfer_sent, transfer.sent, 0);
@@ -79,11 +79,11 @@ __attribute__((noinline)) unsigned culprit_rt_count_epochs(const CulpritEpoch* e
   unsigned level = 0;
   at_call_path(*path, [&](ThreadTree& tree, NodeIndex node) {
     for (std::size_t i = 0; i < count; ++i) {
-      tree.count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
-                              .size_class = epochs[i].size_class,
-                              .window = epochs[i].window,
-                              .peers = epochs[i].peers,
-                              .time_ns = epochs[i].time_ns});
+      tree.accumulators().count_epoch(node, {.kind = static_cast<EpochKind>(epochs[i].kind),
+                                             .size_class = epochs[i].size_class,
+                                             .window = epochs[i].window,
+                                             .peers = epochs[i].peers,
+                                             .time_ns = epochs[i].time_ns});
     }
     level = keep_stamps(tree, node, stamps, stamp_count);
   });

@@ -31,7 +31,7 @@ TEST_CASE("an open wait is not charged for the time while sampling is stopped, l
   };
 
   SECTION("stopped in the middle of it") {
-    tree.begin_wait(leaf, kStart + 10 * kMs, WaitKind::none);
+    tree.life().begin_wait(leaf, kStart + 10 * kMs, WaitKind::none);
     file->set_stopped(0, kStart + 30 * kMs);
     file->maintain(kStart + 20 * kMs);
     CHECK(charged() == 10 * kMs);
@@ -41,7 +41,7 @@ TEST_CASE("an open wait is not charged for the time while sampling is stopped, l
     CHECK(charged() == 20 * kMs);
   }
   SECTION("stopped and resumed in the middle of it") {
-    tree.begin_wait(leaf, kStart + 10 * kMs, WaitKind::none);
+    tree.life().begin_wait(leaf, kStart + 10 * kMs, WaitKind::none);
     file->set_stopped(60 * kMs, 0);
     file->maintain(kStart + 90 * kMs);
     CHECK(charged() == 20 * kMs);
@@ -50,7 +50,7 @@ TEST_CASE("an open wait is not charged for the time while sampling is stopped, l
   }
   SECTION("stopped before it, and still") {
     file->set_stopped(0, kStart + 5 * kMs);
-    tree.begin_wait(leaf, kStart + 5 * kMs, WaitKind::none);  // the clock of waits stands still
+    tree.life().begin_wait(leaf, kStart + 5 * kMs, WaitKind::none);  // the clock of waits stands still
     file->maintain(kStart + 90 * kMs);
     CHECK(charged() == 0);
   }

@@ -247,26 +247,26 @@ TEST_CASE("what changes a live file keeps its checksums right") {
   file->count_bridged(0);
   check("counters");
   for (std::uint32_t i = 0; i < 3000; ++i) {  // stamps are thinned, accumulators run out
-    tree->keep_stamp(tree->root(), {.kind = culprit::measurement::EpochKind::fence,
-                                    .instance = i,
-                                    .order = i * 0x9e3779b97f4a7c15U,
-                                    .enter_ns = i + 1});
-    tree->count_epoch(tree->root(),
-                      {.kind = culprit::measurement::EpochKind::access, .window = i, .time_ns = i});
+    tree->stamps().keep(tree->root(), {.kind = culprit::measurement::EpochKind::fence,
+                                       .instance = i,
+                                       .order = i * 0x9e3779b97f4a7c15U,
+                                       .enter_ns = i + 1});
+    tree->accumulators().count_epoch(
+        tree->root(), {.kind = culprit::measurement::EpochKind::access, .window = i, .time_ns = i});
   }
   check("one-sided communication");
-  tree->begin_wait(tree->child(tree->root(), call(1)), kStart, culprit::measurement::WaitKind::lock);
+  tree->life().begin_wait(tree->child(tree->root(), call(1)), kStart, culprit::measurement::WaitKind::lock);
   check("a wait");
   tree->record(tree->child(tree->root(), sample(1)),
                {.time_ns = 5, .weight = 1, .mark = culprit::measurement::WaitKind::mpi});
   tree->record_event(tree->root(), 0, 5);
   check("a sample");
-  tree->finish(kStart + 5);
+  tree->life().finish(kStart + 5);
   check("a thread's end");
   for (int i = 0; i < 70; ++i) {
     ThreadTree* next = file->add_thread(static_cast<std::uint64_t>(i), false, call(7), kStart);
     next->record(insert(*next, {call(1)}), values(1));
-    next->finish(kStart + 9);
+    next->life().finish(kStart + 9);
   }
   check("trees that are taken over");
   CHECK(file->seal(EndReason::exec, kStart + 10) == 0);
@@ -312,7 +312,7 @@ TEST_CASE("a change that a handler jumped out of leaves the file readable, witho
   file->module(0, "/m", nullptr, 0, 0);
   ThreadTree& tree = *file->add_thread(1, true, call(3, 1), kStart);
   const auto jump = [&tree] {  // as begin_change() leaves it
-    auto& header = const_cast<layout::ThreadHeader&>(tree.counters());
+    auto& header = const_cast<layout::ThreadHeader&>(tree.header());
     ++header.changes;
     ++header.sum;
   };

@@ -90,8 +90,8 @@ TEST_CASE("samples, weights, marks and events add up in their node's cell") {
   tree.record_event(leaf, 1, 7);
   tree.record_event(leaf, 0, 1);
   tree.record_event(leaf, 2, 1'000'000);  // no such event: ignored
-  tree.count_partial(33);
-  tree.add_handler_time(900);
+  tree.counters().count_partial(33);
+  tree.counters().add_handler_time(900);
 
   const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   const auto& thread = m.threads.at(0);
@@ -142,8 +142,8 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   const std::vector path{call(0x10), sample(0x20)};
   const auto leaf = insert(tree, path);
   tree.record(leaf, values(5 * kMs));
-  tree.begin_wait(tree.root(), kStart + 1 * kMs, WaitKind::join);  // left by a longjmp
-  tree.begin_wait(leaf, kStart + 10 * kMs, WaitKind::mpi);
+  tree.life().begin_wait(tree.root(), kStart + 1 * kMs, WaitKind::join);  // left by a longjmp
+  tree.life().begin_wait(leaf, kStart + 10 * kMs, WaitKind::mpi);
 
   const auto charged = [&] {
     const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
@@ -158,7 +158,7 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
   CHECK(charged().mark == WaitKind::mpi);
 
   SECTION("withdrawn") {
-    tree.end_wait();
+    tree.life().end_wait();
     CHECK(charged().time_ns == 5 * kMs);
   }
   SECTION("withdrawn by the sample that charges it") {
@@ -167,8 +167,8 @@ TEST_CASE("a wait that is open is charged up to the last heartbeat, in the live 
     CHECK(charged().blocked == 1);
   }
   SECTION("a node without samples gets a cell of its own") {
-    tree.end_wait();
-    tree.begin_wait(insert(tree, {call(0x11)}), kStart + 20 * kMs, WaitKind::none);
+    tree.life().end_wait();
+    tree.life().begin_wait(insert(tree, {call(0x11)}), kStart + 20 * kMs, WaitKind::none);
     const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
     const auto& thread = m.threads.at(0);
     const auto node = find(thread, {call(0x11)});
@@ -231,43 +231,43 @@ TEST_CASE(
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   for (int grown = 0; grown < 5; ++grown) {
     std::uint64_t asked = 0;
-    for (std::uint64_t i = 0; !tree.is_nearly_full(); ++i) {
+    for (std::uint64_t i = 0; !tree.arena().is_nearly_full(); ++i) {
       insert(tree, {call(static_cast<std::uint64_t>(grown) << 32 | i)});
-      if (tree.asks_for_room()) ++asked;
+      if (tree.arena().asks_for_room()) ++asked;
     }
     CHECK(asked == 1);
-    CHECK(tree.is_low());
+    CHECK(tree.arena().is_low());
     CHECK(file->maintain(kStart) == 0);
-    CHECK_FALSE(tree.is_nearly_full());
+    CHECK_FALSE(tree.arena().is_nearly_full());
   }
-  CHECK(tree.counters().full == 0);
+  CHECK(tree.header().full == 0);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   rlimit none = before;
   none.rlim_cur = 1;
   setrlimit(RLIMIT_FSIZE, &none);
-  for (std::uint64_t i = 0; !tree.is_nearly_full() && i < 100'000; ++i) {
+  for (std::uint64_t i = 0; !tree.arena().is_nearly_full() && i < 100'000; ++i) {
     insert(tree, {call(i)});
-    (void)tree.asks_for_room();
+    (void)tree.arena().asks_for_room();
   }
-  CHECK(tree.is_nearly_full());
+  CHECK(tree.arena().is_nearly_full());
   CHECK(file->maintain(kStart) != 0);
-  CHECK_FALSE(tree.is_nearly_full());
-  CHECK_FALSE(tree.asks_for_room());
+  CHECK_FALSE(tree.arena().is_nearly_full());
+  CHECK_FALSE(tree.arena().asks_for_room());
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(file->maintain(kStart) == 0);
-  CHECK_FALSE(tree.is_nearly_full());
+  CHECK_FALSE(tree.arena().is_nearly_full());
 }
 
 TEST_CASE("an arena grows up to its reservation and no further") {
   const Directory directory;
   File file(directory / "a.culprit", process());
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
-  for (std::uint64_t i = 0; tree.counters().full == 0 && i < 4'000'000; ++i) {
+  for (std::uint64_t i = 0; tree.header().full == 0 && i < 4'000'000; ++i) {
     tree.record(insert(tree, {call(i)}), values(1));
     if (i % 256 == 0) REQUIRE(file->maintain(kStart + i) == 0);
   }
-  CHECK(tree.counters().full == 1);
+  CHECK(tree.header().full == 1);
   CHECK(std::filesystem::file_size(directory / "a.culprit") > std::uintmax_t{60} << 20);
   CHECK(std::filesystem::file_size(directory / "a.culprit") < std::uintmax_t{70} << 20);
   CHECK(file->maintain(kStart) == 0);  // being full is counted, not an error of every turn
@@ -305,7 +305,7 @@ TEST_CASE("several threads record while the flusher thread grows their arenas an
         tree->record(insert(*tree, {call(i % 40, module), call(i % 31, module), sample(i % 5, module)}),
                      values(1));
       }
-      tree->finish(kStart + kMs);
+      tree->life().finish(kStart + kMs);
     });
   }
   for (auto& thread : threads) thread.join();

@@ -99,15 +99,15 @@ TEST_CASE("a thread that sleeps in a call of the system is there, since then") {
   const auto path = directory / "a.culprit";
   Job job(path);
   CHECK(read_published_calls(path, 1).threads[0].since() == 0);  // no sample has seen it in its call
-  job.tree().begin_wait(insert(job.tree(), {{.offset = 0x10, .module = 0}, sample(0x30)}), kStart + 7,
-                        culprit::measurement::WaitKind::none);
+  job.tree().life().begin_wait(insert(job.tree(), {{.offset = 0x10, .module = 0}, sample(0x30)}), kStart + 7,
+                               culprit::measurement::WaitKind::none);
   auto thread = read_published_calls(path, 1).threads[0];
   CHECK(thread.place.frames.back().offset == 0x30);
   CHECK(thread.since() == kStart + 7);
   job.block().call[3].seen = 10;
   job.block().call[3].since = kStart + 5;
   CHECK(read_published_calls(path, 1).threads[0].since() == kStart + 5);
-  job.tree().end_wait();
+  job.tree().life().end_wait();
   thread = read_published_calls(path, 1).threads[0];
   CHECK(thread.place.frames.back().offset == 0x20);
   CHECK(thread.place.sleeps_since == 0);

@@ -221,12 +221,12 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<cha
 inline void count_stretches(measurement::ThreadTree& tree) {
   const auto first = insert(tree, {call(100), sample(1)}), second = insert(tree, {call(200), sample(1)});
   const auto work = insert(tree, {call(300), sample(2)}), both = insert(tree, {call(300), sample(3)});
-  tree.count_gap(tree.root(), first, 20'000);
+  tree.accumulators().count_gap(tree.root(), first, 20'000);
   for (std::uint64_t n = 0; n < 3; ++n) {
-    tree.count_call(first, 1'000 + n);
-    tree.count_gap(first, second, 5'000 * (n + 1));
-    tree.count_call(second, 2'000 + n);
-    tree.count_gap(second, first, 7'000 + n);
+    tree.accumulators().count_call(first, 1'000 + n);
+    tree.accumulators().count_gap(first, second, 5'000 * (n + 1));
+    tree.accumulators().count_call(second, 2'000 + n);
+    tree.accumulators().count_gap(second, first, 7'000 + n);
   }
   const auto at = [&](measurement::NodeIndex node, std::uint32_t stretch) {
     measurement::SampleValues sampled = values(5'000, 2);
@@ -255,27 +255,27 @@ inline std::vector<char> small_file(bool seal, const Directory& directory) {
       tree.record(leaf, values(i * 1'000'000, 1 + i % 3));
       tree.record_event(leaf, 0, i);
     }
-    tree.count_partial(3);
-    tree.count_bridged();
-    tree.add_handler_time(17);
-    tree.count_halving(1);
+    tree.counters().count_partial(3);
+    tree.counters().count_bridged();
+    tree.counters().add_handler_time(17);
+    tree.counters().count_halving(1);
     for (std::uint32_t i = 0; i < 6; ++i) {
-      tree.count_epoch(insert(tree, {call(i % 2)}), {.kind = measurement::EpochKind::lock,
-                                                     .size_class = i % 3,
-                                                     .window = 5,
-                                                     .peers = 6,
-                                                     .time_ns = 100 + i});
-      tree.keep_stamp(insert(tree, {call(2)}), {.kind = measurement::EpochKind::fence,
-                                                .instance = i,
-                                                .members = 2,
-                                                .window = 5,
-                                                .order = i,
-                                                .enter_ns = kStart + i,
-                                                .exit_ns = kStart + 2 * i});
+      tree.accumulators().count_epoch(insert(tree, {call(i % 2)}), {.kind = measurement::EpochKind::lock,
+                                                                    .size_class = i % 3,
+                                                                    .window = 5,
+                                                                    .peers = 6,
+                                                                    .time_ns = 100 + i});
+      tree.stamps().keep(insert(tree, {call(2)}), {.kind = measurement::EpochKind::fence,
+                                                   .instance = i,
+                                                   .members = 2,
+                                                   .window = 5,
+                                                   .order = i,
+                                                   .enter_ns = kStart + i,
+                                                   .exit_ns = kStart + 2 * i});
     }
     count_stretches(tree);
-    tree.begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
-    tree.set_schedule(t, schedule(700 + t));
+    tree.life().begin_wait(tree.child(tree.program_root(), call(1)), kStart + 1, measurement::WaitKind::lock);
+    tree.life().set_schedule(t, schedule(700 + t));
   }
   file->set_host_load(kHostLoad);
   file->set_rank(1, 2, "ab", "MPI");

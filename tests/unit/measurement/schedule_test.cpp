@@ -105,17 +105,17 @@ TEST_CASE("schedules add up over the lives of threads that share a tree, and nev
   std::vector<ThreadTree*> ended;
   for (std::uint64_t t = 0; t < 64; ++t) {
     ThreadTree* tree = file->add_thread(t, false, call(1), kStart);
-    tree->set_schedule(t, schedule(100));
-    tree->finish(kStart + 1);
+    tree->life().set_schedule(t, schedule(100));
+    tree->life().finish(kStart + 1);
     ended.push_back(tree);
   }
   ThreadTree* again = file->add_thread(1000, false, call(1), kStart + 2);
   REQUIRE(again->index() < ended.size());
-  again->set_schedule(1, schedule(900));  // of a thread that no longer has the tree
-  again->set_schedule(1000, schedule(50));
-  again->set_schedule(1000, schedule(20));  // asked earlier
-  again->finish(kStart + 3);
-  again->set_schedule(1000, schedule(60));  // too late
+  again->life().set_schedule(1, schedule(900));  // of a thread that no longer has the tree
+  again->life().set_schedule(1000, schedule(50));
+  again->life().set_schedule(1000, schedule(20));  // asked earlier
+  again->life().finish(kStart + 3);
+  again->life().set_schedule(1000, schedule(60));  // too late
   const Measurement m = culprit::measurement::Reader().read(directory / "a.culprit");
   const Schedule& sum = m.threads.at(again->index()).schedule;
   CHECK(sum.ran_ns == 150);
@@ -130,7 +130,7 @@ TEST_CASE("the thread records while another one notes its schedule") {
   file->module(0x1000, "/a", nullptr, 0, 0);
   ThreadTree& tree = *file->add_thread(5, true, {}, kStart);
   std::thread other([&] {
-    for (std::uint64_t ran = 1; ran <= 20'000; ++ran) tree.set_schedule(5, schedule(ran));
+    for (std::uint64_t ran = 1; ran <= 20'000; ++ran) tree.life().set_schedule(5, schedule(ran));
   });
   for (std::uint64_t i = 0; i < 20'000; ++i) tree.record(insert(tree, {sample(i % 50)}), values(1));
   other.join();

@@ -43,17 +43,18 @@ void fill(culprit::measurement::LiveFile& file, ThreadTree& tree, unsigned seed,
     tree.record(leaf, values);
     for (std::size_t e = 0; e < events; ++e) tree.record_event(leaf, e, random() % 10'000'000);
     for (std::uint64_t n = 0; i % 50 == 0 && n < 3; ++n)
-      tree.count_epoch(leaf, {.kind = EpochKind::fence, .window = n % 2, .peers = 7, .time_ns = 10 + n});
+      tree.accumulators().count_epoch(
+          leaf, {.kind = EpochKind::fence, .window = n % 2, .peers = 7, .time_ns = 10 + n});
   }
-  tree.count_partial(17);
-  tree.count_bridged();
+  tree.counters().count_partial(17);
+  tree.counters().count_bridged();
   file.count_bridged(0);
   file.count_partial(1);
   file.count_partial(1);
   file.count_bridged(77);  // no module's number
-  tree.add_handler_time(12'345);
-  tree.count_halving(1);
-  tree.count_halving(2);
+  tree.counters().add_handler_time(12'345);
+  tree.counters().count_halving(1);
+  tree.counters().count_halving(2);
 }
 
 void add_modules(culprit::measurement::LiveFile& file) {
@@ -76,7 +77,7 @@ TEST_CASE("the sealed form holds what the live form held") {
   for (unsigned t = 0; t < 3; ++t) {
     ThreadTree& tree = *file->add_thread(100 + t, t == 0, call(t, t % 2), kStart + t);
     fill(*file.operator->(), tree, t, 500, events - 1);
-    if (t == 2) tree.finish(kStart + 12);
+    if (t == 2) tree.life().finish(kStart + 12);
   }
   file->set_rank(0, 2, "abcdef", "MPICH 4.0.2");
   file->note("first");
@@ -159,15 +160,15 @@ TEST_CASE("what MPI calls moved is read back, from live and from sealed files") 
   add_modules(*file.operator->());
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto send = insert(tree, {call(100), sample(1)}), barrier = insert(tree, {call(100), sample(2)});
-  tree.count_calls(
+  tree.accumulators().count_calls(
       send,
       {.calls = 3, .messages = 2, .bytes = 108, .sent = 108, .received = 0, .smallest = 8, .largest = 100});
-  tree.count_calls(barrier, {.calls = 7});
-  tree.count_calls(
+  tree.accumulators().count_calls(barrier, {.calls = 7});
+  tree.accumulators().count_calls(
       send,
       {.calls = 1, .messages = 1, .bytes = 500, .sent = 2, .received = 500, .smallest = 500, .largest = 500});
-  tree.add_trace_cost(100);
-  tree.add_trace_cost(200);
+  tree.accumulators().add_trace_cost(100);
+  tree.accumulators().add_trace_cost(200);
   file->maintain(kStart + 1);
   if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
   const Measurement m = culprit::measurement::Reader().read(path);
@@ -203,12 +204,12 @@ TEST_CASE("MPI calls beyond their accumulators are counted at the root, and part
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   for (std::uint32_t rank = 0; rank < kPartnerAccumulators + 10; ++rank) {
     if (rank % 16 == 0) file->maintain(kStart + rank);
-    tree.count_partner(1, 100'000, rank, 2, 20);
+    tree.accumulators().count_partner(1, 100'000, rank, 2, 20);
   }
   const auto paths = kCallAccumulators - kPartnerAccumulators;
   for (std::uint64_t i = 0; i < paths + 10; ++i) {
     if (i % 16 == 0) file->maintain(kStart + i);
-    tree.count_calls(insert(tree, {call(i), sample(1)}), {.calls = 1});
+    tree.accumulators().count_calls(insert(tree, {call(i), sample(1)}), {.calls = 1});
   }
   file->maintain(kStart + 1);
   if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100) == 0);
@@ -237,13 +238,14 @@ TEST_CASE("what threads make each other wait is read back, and beyond the accumu
   const auto paths = kCausedAccumulators + 10;
   for (std::uint64_t i = 0; i < paths; ++i) {
     if (i % 16 == 0) file->maintain(kStart + i);
-    tree.count_caused(insert(tree, {call(i), sample(1)}), EpochKind::idleness_caused, 5);
+    tree.accumulators().count_caused(insert(tree, {call(i), sample(1)}), EpochKind::idleness_caused, 5);
   }
-  tree.count_caused(insert(tree, {call(0), sample(1)}), EpochKind::idleness_caused, 100);
-  tree.count_caused(insert(tree, {call(1), sample(1)}), EpochKind::lock_wait_caused, 7);  // no room any more
+  tree.accumulators().count_caused(insert(tree, {call(0), sample(1)}), EpochKind::idleness_caused, 100);
+  tree.accumulators().count_caused(insert(tree, {call(1), sample(1)}), EpochKind::lock_wait_caused,
+                                   7);  // no room any more
   for (int i = 0; i < culprit::measurement::kThreadTotals; ++i) {
-    tree.add_total(static_cast<ThreadTotal>(i), 1);
-    tree.add_total(static_cast<ThreadTotal>(i), 10);
+    tree.accumulators().add_total(static_cast<ThreadTotal>(i), 1);
+    tree.accumulators().add_total(static_cast<ThreadTotal>(i), 10);
   }
   file->maintain(kStart + paths);
   if (GENERATE(false, true)) REQUIRE(file->seal(EndReason::exit, kStart + 100'000) == 0);
@@ -281,9 +283,9 @@ TEST_CASE("stretches beyond their accumulators are left out") {
   const auto count = culprit::measurement::kStretchAccumulators + 100;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i % 16 == 0) file->maintain(kStart + i);
-    tree.count_call(insert(tree, {call(i), sample(1)}), 1'000);
+    tree.accumulators().count_call(insert(tree, {call(i), sample(1)}), 1'000);
   }
-  tree.count_call(insert(tree, {call(0), sample(1)}), 500);
+  tree.accumulators().count_call(insert(tree, {call(0), sample(1)}), 500);
   const Measurement m = culprit::measurement::Reader().read(path);
   CHECK(m.threads.at(0).epochs.size() == culprit::measurement::kStretchAccumulators);
   CHECK(m.threads[0].epochs.back().total_ns == 1'500);
@@ -298,10 +300,11 @@ TEST_CASE("calls that are alike share an accumulator, and their number is bounde
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto leaf = tree.child(tree.program_root(), sample(1, 0));
   for (const std::uint64_t ns : {30, 10, 20}) {
-    tree.count_epoch(leaf,
-                     {.kind = EpochKind::lock, .size_class = 2, .window = 5, .peers = 6, .time_ns = ns});
+    tree.accumulators().count_epoch(
+        leaf, {.kind = EpochKind::lock, .size_class = 2, .window = 5, .peers = 6, .time_ns = ns});
   }
-  tree.count_epoch(leaf, {.kind = EpochKind::flush, .size_class = 2, .window = 5, .peers = 6, .time_ns = 1});
+  tree.accumulators().count_epoch(
+      leaf, {.kind = EpochKind::flush, .size_class = 2, .window = 5, .peers = 6, .time_ns = 1});
   const Measurement one = culprit::measurement::Reader().read(path);
   REQUIRE(one.threads.at(0).epochs.size() == 2);
   const Epoch& lock = one.threads[0].epochs[1];
@@ -323,16 +326,16 @@ TEST_CASE(
   ThreadTree& tree = *file->add_thread(1, true, {}, kStart);
   const auto leaf = tree.child(tree.program_root(), sample(1, 0));
   const auto count = [&](std::uint32_t size_class, std::uint64_t window) {
-    tree.count_epoch(leaf,
-                     {.kind = EpochKind::fence, .size_class = size_class, .window = window, .time_ns = 1});
-    if (tree.is_low()) file->maintain(kStart);
+    tree.accumulators().count_epoch(
+        leaf, {.kind = EpochKind::fence, .size_class = size_class, .window = window, .time_ns = 1});
+    if (tree.arena().is_low()) file->maintain(kStart);
   };
   for (std::uint64_t window = 1; window <= kEpochAccumulators; ++window) count(1, window);
   for (std::uint32_t size = 0; size < kCoarseAccumulators + 5; ++size) {
     count(size, kEpochAccumulators + 1);
     count(size, kEpochAccumulators + 2);
   }
-  CHECK(tree.counters().epochs_lost == 10);
+  CHECK(tree.header().epochs_lost == 10);
   CHECK(culprit::measurement::Reader().read(path).threads.at(0).quality.epochs_lost == 10);
   REQUIRE(file->seal(EndReason::exit, kStart + 9) == 0);
   const Measurement sealed = culprit::measurement::Reader().read(path);
@@ -376,15 +379,15 @@ TEST_CASE("of many epochs a uniform choice that all processes share keeps its st
     const auto leaf = tree.child(tree.program_root(), sample(1, 0));
     for (std::uint32_t instance = 0; instance < kInstances; ++instance) {
       for (std::uint32_t peer = 0; peer < stamps_each; ++peer) {
-        tree.keep_stamp(leaf, {.kind = EpochKind::start_stamp,
-                               .instance = instance,
-                               .members = stamps_each,
-                               .peer = peer,
-                               .window = 3,
-                               .order = order_of(instance),
-                               .enter_ns = kStart + instance,
-                               .exit_ns = kStart + instance + 7,
-                               .last_ns = 5});
+        tree.stamps().keep(leaf, {.kind = EpochKind::start_stamp,
+                                  .instance = instance,
+                                  .members = stamps_each,
+                                  .peer = peer,
+                                  .window = 3,
+                                  .order = order_of(instance),
+                                  .enter_ns = kStart + instance,
+                                  .exit_ns = kStart + instance + 7,
+                                  .last_ns = 5});
       }
       if (instance % 256 == 0) file->maintain(kStart + instance);
     }
@@ -477,14 +480,14 @@ TEST_CASE("exec marks the file complete, resume takes it back, and sealing ends 
   CHECK(m.process.end_ns == kStart + 5);
   CHECK_FALSE(m.cut_short());
   file->resume();
-  CHECK(tree.usable());
+  CHECK(tree.life().usable());
   tree.record(tree.program_root(), values(7));
   m = culprit::measurement::Reader().read(path);
   CHECK(m.process.end == EndReason::running);
   CHECK(m.cut_short());
   CHECK(file->seal(EndReason::signal, kStart + 8) == 0);
   CHECK_FALSE(file->open());
-  CHECK_FALSE(tree.usable());
+  CHECK_FALSE(tree.life().usable());
   CHECK(file->seal(EndReason::exit, kStart + 9) == EBADF);
   // A handler that is still running stores into memory that is still there.
   tree.record(insert(tree, {call(1), call(2)}), values(7));

@@ -40,7 +40,7 @@ void live(File& file, std::uint64_t tid, cct::FrameKey routine, std::uint64_t st
   REQUIRE(tree != nullptr);
   for (std::uint64_t i = 0; i < samples; ++i)
     tree->record(insert(*tree, {routine, sample(i % 5)}), values(7));
-  tree->finish(start + kLife);
+  tree->life().finish(start + kLife);
 }
 
 }  // namespace
@@ -76,15 +76,15 @@ TEST_CASE("a tree is taken over only after its thread ended, and spans its threa
   std::vector<ThreadTree*> trees;
   for (std::uint64_t i = 0; i < kEndedTrees + 5; ++i)
     trees.push_back(file->add_thread(i, false, call(1), kStart));
-  for (std::uint64_t i = 0; i < kEndedTrees - 1; ++i) trees[i]->finish(kStart + 10);
+  for (std::uint64_t i = 0; i < kEndedTrees - 1; ++i) trees[i]->life().finish(kStart + 10);
   const ThreadTree* own = file->add_thread(900, false, call(1), kStart + 20);
   CHECK(own == file->thread(kEndedTrees + 5));
-  trees[kEndedTrees]->finish(kStart + 30);
+  trees[kEndedTrees]->life().finish(kStart + 30);
   const ThreadTree* other_routine = file->add_thread(901, false, call(2), kStart + 40);
   CHECK(other_routine == file->thread(kEndedTrees + 6));
-  CHECK_FALSE(trees[kEndedTrees]->usable());
+  CHECK_FALSE(trees[kEndedTrees]->life().usable());
   CHECK(file->add_thread(902, false, call(1), kStart + 50) == trees[kEndedTrees]);
-  CHECK(trees[kEndedTrees]->usable());
+  CHECK(trees[kEndedTrees]->life().usable());
   const ThreadTree* last = file->add_thread(903, false, call(1), kStart + 60);
   CHECK(last == file->thread(kEndedTrees + 7));
   file->maintain(kStart + 100);
@@ -103,7 +103,7 @@ TEST_CASE("where no tree is left, an ended one of the same start routine is shar
   for (std::size_t i = 0; i < culprit::measurement::kMaxThreads; ++i) {
     ThreadTree* tree = file->add_thread(i, false, call(i), kStart);
     REQUIRE(tree != nullptr);
-    if (i == 3) tree->finish(kStart + 1);
+    if (i == 3) tree->life().finish(kStart + 1);
   }
   CHECK(file->add_thread(5000, false, call(4), kStart) == nullptr);
   CHECK(file->add_thread(5001, false, call(3), kStart) == file->thread(3));
@@ -121,7 +121,7 @@ TEST_CASE("threads that start and end at the same time never share a tree") {
       ThreadTree* tree = file->add_thread(worker, false, call(1), kStart, again);
       if (tree == nullptr) abort();
       for (int s = 0; s < 3; ++s) tree->record(insert(*tree, {call(worker), sample(i % 11)}), values(1));
-      tree->finish(kStart + kLife);
+      tree->life().finish(kStart + kLife);
     }
   };
   std::vector<std::thread> workers;

@@ -96,7 +96,7 @@ TEST_CASE("a wait that goes on counts up to the heartbeat and is given back at i
   File file(path, process());
   ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
   const auto node = insert(*tree, {call(0x10)});
-  tree->begin_wait(node, kStart + 1'000, WaitKind::mpi);
+  tree->life().begin_wait(node, kStart + 1'000, WaitKind::mpi);
   file->maintain(kStart + 501'000);
   LiveWatch watch(path);
   LiveWatch::Scratch scratch;
@@ -107,7 +107,7 @@ TEST_CASE("a wait that goes on counts up to the heartbeat and is given back at i
   file->maintain(kStart + 701'000);
   REQUIRE(watch.look(scratch, 0));
   CHECK(all(watch.threads()[0]) == 200'000);
-  tree->end_wait();
+  tree->life().end_wait();
   auto waited = values(800'000);
   waited.mark = WaitKind::mpi;
   waited.blocked = true;
@@ -122,7 +122,7 @@ TEST_CASE("a wait is not charged while its thread's values change") {
   const auto path = directory / "a.culprit";
   File file(path, process());
   ThreadTree* const tree = file->add_thread(kTid, true, {}, kStart);
-  tree->begin_wait(insert(*tree, {call(0x10)}), kStart + 1'000, WaitKind::mpi);
+  tree->life().begin_wait(insert(*tree, {call(0x10)}), kStart + 1'000, WaitKind::mpi);
   file->maintain(kStart + 501'000);
   culprit::measurement::InputWindow window;
   culprit::measurement::InputFile input(path, window);

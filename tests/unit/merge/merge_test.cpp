@@ -88,7 +88,7 @@ void record_rank(const std::filesystem::path& directory, int rank, int ranks, co
                         .kind = cct::FrameKind::call});
     sample(worker, {sampled::in(app, "worker_start"), sampled::in(app, "app_work")}, work(10),
            recorder::Below::thread_root);
-    worker.finish(1'500'000'000);
+    worker.life().finish(1'500'000'000);
   }
   if (seal) process.seal();
 }
@@ -180,7 +180,7 @@ TEST_CASE("threads that lived briefly are summed, but not compared") {
              recorder::Below::thread_root);
     }
     for (int worker = 2; worker < 5; ++worker)
-      workers[static_cast<std::size_t>(worker)]->finish(1'400'000'000);
+      workers[static_cast<std::size_t>(worker)]->life().finish(1'400'000'000);
     process.seal();
   }
   for (const int ranks : {1, 3}) {
@@ -235,10 +235,10 @@ constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
 TEST_CASE("bytes are metrics where some were read or written, in calls of input and output alone") {
   const recorder::Directory directory;
   record_counts(directory / "run", [](measurement::ThreadTree& tree, const auto& node_of) {
-    tree.count_bytes(node_of("MPI_File_write"), 3, 5, kMany);
-    tree.count_bytes(node_of("MPI_File_write"), 1, 2, 7);
-    tree.count_bytes(node_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
-    tree.count_bytes(tree.root(), 1, 30, 0);                    // what found no room
+    tree.accumulators().count_bytes(node_of("MPI_File_write"), 3, 5, kMany);
+    tree.accumulators().count_bytes(node_of("MPI_File_write"), 1, 2, 7);
+    tree.accumulators().count_bytes(node_of("MPI_Allreduce"), 1, 1000, 1000);  // its messages
+    tree.accumulators().count_bytes(tree.root(), 1, 30, 0);                    // what found no room
   });
   for (const int ranks : {1, 2}) {
     merge::Options options = options_for(directory, std::to_string(ranks) + ".db");
@@ -252,8 +252,8 @@ TEST_CASE("bytes are metrics where some were read or written, in calls of input 
 TEST_CASE("polls in vain are a metric where there were any, at the call") {
   const recorder::Directory directory;
   record_counts(directory / "run", [](measurement::ThreadTree& tree, const auto& node_of) {
-    tree.count_polls_in_vain(node_of("MPI_Allreduce"), kMany);
-    tree.count_polls_in_vain(node_of("MPI_Allreduce"), 7);
+    tree.accumulators().count_polls_in_vain(node_of("MPI_Allreduce"), kMany);
+    tree.accumulators().count_polls_in_vain(node_of("MPI_Allreduce"), 7);
   });
   for (const int ranks : {1, 2}) {
     merge::Options options = options_for(directory, std::to_string(ranks) + ".db");

@@ -67,7 +67,7 @@ void sample(measurement::ThreadTree& tree, const std::vector<At>& path, measurem
   if (below == Below::thread_root) node = tree.thread_root();
   if (below == Below::partial) {
     node = tree.partial();
-    tree.count_partial(values.time_ns);
+    tree.counters().count_partial(values.time_ns);
   }
   for (std::size_t i = 0; i < path.size(); ++i) {
     const bool leaf = i + 1 == path.size();
