@@ -65,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   tui::Browser browser(workspace, findings);
-  tui::restore_view(browser, workspace);
+  tui::restore_view(browser.tabs(), workspace);
   draw(browser);
-  tui::save_view(browser, workspace);
+  tui::save_view(browser.tabs(), workspace);
   return 0;
 }

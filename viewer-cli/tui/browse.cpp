@@ -85,8 +85,8 @@ int browse(const views::Source& source, const std::string& database, const Scree
   define_remembered(workspace);
   FindingsTask findings(source, database, workspace.unicode(), start.without_startup);
   Browser browser(workspace, findings);
-  restore_view(browser, workspace);
-  if (!start.source_map.empty()) browser.source().put_first(start.source_map);
+  restore_view(browser.tabs(), workspace);
+  if (!start.source_map.empty()) browser.tabs().source().put_first(start.source_map);
   if (start.other) browser.compare(std::move(*start.other));
   if (!start.remark.empty()) browser.notify(start.remark);
   {
@@ -94,7 +94,7 @@ int browse(const views::Source& source, const std::string& database, const Scree
     Terminal terminal(light_background_stated());
     run(terminal, browser, findings, source);
   }
-  save_view(browser, workspace);
+  save_view(browser.tabs(), workspace);
   die_if_ended();
   // Nobody waits for what is still being formed or read.
   if (browser.busy()) std::_Exit(0);

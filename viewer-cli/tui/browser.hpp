@@ -1,17 +1,14 @@
 #pragma once
 
-#include "tui/panes/findings_pane.hpp"
-#include "tui/panes/pane.hpp"
-#include "tui/panes/tree_pane.hpp"
 #include "tui/state/comparison.hpp"
 #include "tui/state/findings.hpp"
 #include "tui/state/workspace.hpp"
+#include "tui/tabs.hpp"
 #include "tui/widgets/canvas.hpp"
 #include "tui/widgets/event.hpp"
 #include "tui/widgets/host.hpp"
 #include "tui/widgets/overlay.hpp"
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,17 +17,11 @@
 
 namespace culprit::viewer::tui {
 
-class ComparePane;
-class RanksPane;
-class SourcePane;
-class TimePane;
-
 /// The whole browser as state that events change and that is drawn on a canvas; no terminal is involved.
 class Browser final : public Host {
  public:
   /// What one database is browsed with; must outlive this.
   Browser(Workspace& workspace, FindingsTask& findings);
-  ~Browser() override;
 
   void handle(const Event& event);
   void draw(Canvas& canvas);
@@ -47,61 +38,36 @@ class Browser final : public Host {
 
   void go(const Target& target) override;
   void switch_to(const std::string& name) override;
-  void notify(const std::string& text) override { message_ = text; }
-  void ask(Prompt prompt) override { prompt_.emplace(std::move(prompt)); }
-  void choose(Menu menu) override { menu_.emplace(std::move(menu)); }
-  void show(const std::string& title, Page page) override;
-  void figures_changed() override;
+  void notify(const std::string& text) override { overlays_.notify(text); }
+  void ask(Prompt prompt) override { overlays_.ask(std::move(prompt)); }
+  void choose(Menu menu) override { overlays_.choose(std::move(menu)); }
+  void show(const std::string& title, Page page) override { overlays_.show(title, std::move(page)); }
+  void figures_changed() override { tabs_.figures_changed(); }
 
-  [[nodiscard]] const std::string& message() const { return message_; }
-  [[nodiscard]] std::string tab() const { return panes_[tab_]->name(); }
-  [[nodiscard]] TreePane& tree(std::size_t view) { return *trees_.at(view); }
-  [[nodiscard]] SourcePane& source() { return *source_; }
-  [[nodiscard]] RanksPane& ranks() { return *ranks_; }
-  [[nodiscard]] TimePane& time() { return *time_; }
-  [[nodiscard]] FindingsPane& findings() { return *findings_; }
+  [[nodiscard]] const std::string& message() const { return overlays_.message(); }
+  [[nodiscard]] std::string tab() const { return tabs_.front().name(); }
+  [[nodiscard]] Tabs& tabs() { return tabs_; }
 
  private:
-  [[nodiscard]] bool answer_overlay(const Event& event);
   [[nodiscard]] bool handle_everywhere(const Event& event);
   [[nodiscard]] bool handle_letter(char32_t letter);
   [[nodiscard]] bool handle_function(int number);
-  bool click(const Event& event);
-  void select_tab(std::size_t tab);
   void explain();
   void go_back();
-  [[nodiscard]] bool is_tree(std::size_t tab) const;
-  [[nodiscard]] bool has_others_below(std::size_t tab) const;
   void ask_other_run();
   void copy_path();
   void ask_file();
   [[nodiscard]] std::string screen_text();
-
-  void draw_tabs(Canvas& canvas);
-  void draw_body(Canvas& canvas, const Area& area);
-  void draw_beside_tree(Canvas& canvas, const Area& area);
   void draw_bottom(Canvas& canvas);
   void draw_hints(Canvas& canvas, int row);
 
   Workspace& workspace_;
   FindingsTask& task_;
-  std::unique_ptr<Comparison> comparison_;    ///< where there is a second run
-  std::vector<std::unique_ptr<Pane>> panes_;  ///< the tabs, in order
-  std::array<TreePane*, Workspace::kViews> trees_{};
-  FindingsPane* findings_ = nullptr;
-  SourcePane* source_ = nullptr;
-  RanksPane* ranks_ = nullptr;
-  TimePane* time_ = nullptr;
-  ComparePane* compare_ = nullptr;
-  std::size_t tab_ = 0;
+  std::unique_ptr<Comparison> comparison_;  ///< where there is a second run
+  Tabs tabs_;
   std::vector<std::pair<std::size_t, std::optional<NodeRef>>> came_from_;
-
-  std::optional<PromptLine> prompt_;
-  std::optional<MenuBox> menu_;
-  std::optional<PageBox> box_;
-  std::string message_;
+  Overlays overlays_;
   std::optional<std::string> copied_;
-  std::vector<std::pair<int, int>> tab_places_;  ///< first and last column of each, as last drawn
   bool finished_ = false;
   int width_ = 80, height_ = 24;  ///< as last drawn
 };

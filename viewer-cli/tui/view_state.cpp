@@ -20,16 +20,16 @@ bool is_of(const Json& state, const Workspace& workspace) {
   return state.is_object() && state.value("run_id", "") == workspace.experiment().run.run_id;
 }
 
-void restore_tree(const Json& state, Browser& browser, Workspace& workspace) {
+void restore_tree(const Json& state, Tabs& tabs, Workspace& workspace) {
   const Json nodes = state.value("nodes", Json::object());
   for (std::size_t view = 0; view < Workspace::kViews; ++view) {
     const std::string id = nodes.value(std::string(workspace.view(view).name()), "");
     if (id.empty()) continue;
-    if (const auto node = workspace.view(view).find(id)) browser.tree(view).reveal(*node);
+    if (const auto node = workspace.view(view).find(id)) tabs.tree(view).reveal(*node);
   }
 }
 
-void restore(const Json& state, Browser& browser, Workspace& workspace) {
+void restore(const Json& state, Tabs& tabs, Workspace& workspace) {
   const auto columns = state.value("columns", std::vector<std::string>{});
   if (!columns.empty()) workspace.set_columns(columns);
   const Json sort = state.value("sort", Json());
@@ -44,34 +44,34 @@ void restore(const Json& state, Browser& browser, Workspace& workspace) {
   PathPrefixes prefixes;
   for (const Json& each : state.value("prefixes", Json::array()))
     prefixes.emplace_back(each.at(0).get<std::string>(), each.at(1).get<std::string>());
-  browser.source().set_prefixes(std::move(prefixes));
-  restore_tree(state, browser, workspace);
+  tabs.source().set_prefixes(std::move(prefixes));
+  restore_tree(state, tabs, workspace);
 }
 
 }  // namespace
 
-void restore_view(Browser& browser, Workspace& workspace) {
+void restore_view(Tabs& tabs, Workspace& workspace) {
   const auto file = state_file(workspace.database(), kViewEnding);
   const auto text = file ? read_whole(*file) : std::nullopt;
   if (!text) return;
   const Json state = Json::parse(*text, nullptr, false);
   try {
-    if (is_of(state, workspace)) restore(state, browser, workspace);
+    if (is_of(state, workspace)) restore(state, tabs, workspace);
   } catch (const Json::exception&) {
     return;  // somebody else's idea of the file
   }
 }
 
-void save_view(Browser& browser, const Workspace& workspace) {
+void save_view(Tabs& tabs, const Workspace& workspace) {
   const auto file = state_file(workspace.database(), kViewEnding);
   if (!file) return;
   Json nodes = Json::object();
   for (std::size_t view = 0; view < Workspace::kViews; ++view) {
-    const TreePane& tree = browser.tree(view);
+    const TreePane& tree = tabs.tree(view);
     if (const auto at = tree.current()) nodes[tree.view_name()] = tree.id_of(at->node);
   }
   Json prefixes = Json::array();
-  for (const auto& [old_prefix, new_prefix] : browser.source().prefixes())
+  for (const auto& [old_prefix, new_prefix] : tabs.source().prefixes())
     prefixes.push_back(Json::array({old_prefix, new_prefix}));
   const Json state = {{"run_id", workspace.experiment().run.run_id},
                       {"columns", workspace.column_names()},

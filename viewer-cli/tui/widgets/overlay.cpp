@@ -245,4 +245,40 @@ void PromptLine::draw(Canvas& canvas, int row) const {
   canvas.select(row, column, 1);  // the place of the next letter
 }
 
+bool Overlays::handle(const Event& event) {
+  // What a search showed while it was typed stays when it is entered.
+  if (!prompt_ || event.key != Key::enter) message_.clear();
+  if (prompt_) {
+    const PromptLine::Answer answer = prompt_->handle(event);
+    if (answer != PromptLine::Answer::open) {
+      const PromptLine asked = std::move(*prompt_);
+      prompt_.reset();  // the answer may ask again
+      asked.answer(answer);
+    }
+    return true;
+  }
+  if (menu_) {
+    const MenuBox::Answer answer = menu_->handle(event);
+    if (answer != MenuBox::Answer::open) {
+      const MenuBox asked = std::move(*menu_);
+      menu_.reset();
+      if (answer == MenuBox::Answer::taken) asked.answer();
+    }
+    return true;
+  }
+  if (!box_) return false;
+  if (!box_->handle(event)) box_.reset();
+  return true;
+}
+
+void Overlays::draw_boxes(Canvas& canvas, bool unicode) {
+  if (menu_) menu_->draw(canvas, unicode);
+  if (box_) box_->draw(canvas, unicode);
+}
+
+bool Overlays::draw_prompt(Canvas& canvas, int row) const {
+  if (prompt_) prompt_->draw(canvas, row);
+  return prompt_.has_value();
+}
+
 }  // namespace culprit::viewer::tui

@@ -6,6 +6,7 @@
 #include "tui/widgets/page.hpp"
 #include "tui/widgets/scroll.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,31 @@ class PromptLine {
   void changed() const;
 
   Prompt prompt_;
+};
+
+/// What is above the panes at this moment: a line at the bottom until the next key, and a question, a menu or
+/// a page until it is answered.
+class Overlays {
+ public:
+  // As Host has them.
+  void notify(const std::string& text) { message_ = text; }
+  void ask(Prompt prompt) { prompt_.emplace(std::move(prompt)); }
+  void choose(Menu menu) { menu_.emplace(std::move(menu)); }
+  void show(const std::string& title, Page page) { box_.emplace(title, std::move(page)); }
+
+  [[nodiscard]] const std::string& message() const { return message_; }
+  void clear_message() { message_.clear(); }
+  /// False: the event is for the panes.
+  [[nodiscard]] bool handle(const Event& event);
+  void draw_boxes(Canvas& canvas, bool unicode);
+  /// False: nothing is asked.
+  [[nodiscard]] bool draw_prompt(Canvas& canvas, int row) const;
+
+ private:
+  std::optional<PromptLine> prompt_;
+  std::optional<MenuBox> menu_;
+  std::optional<PageBox> box_;
+  std::string message_;
 };
 
 }  // namespace culprit::viewer::tui

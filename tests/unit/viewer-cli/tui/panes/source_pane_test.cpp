@@ -32,7 +32,7 @@ TEST_CASE("Files that nobody knows say which load module they are of; a load mod
 
 TEST_CASE("Places of sources from the command line come before those remembered, and replace them") {
   DrivenBrowser driven;
-  SourcePane& source = driven.browser().source();
+  SourcePane& source = driven.browser().tabs().source();
   source.set_prefixes({{"/old", "/remembered"}, {"/other", "/kept"}});
   source.put_first({{"/old", "/given"}, {"/new", "/too"}});
   CHECK(source.prefixes() == PathPrefixes{{"/old", "/given"}, {"/new", "/too"}, {"/other", "/kept"}});

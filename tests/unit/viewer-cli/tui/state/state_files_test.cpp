@@ -43,9 +43,9 @@ TEST_CASE("A database is shown again as it was left") {
   const StateHome home;
   DrivenBrowser first;
   first.type("2>>%/halo\n");
-  save_view(first.browser(), first.workspace());
+  save_view(first.browser().tabs(), first.workspace());
   DrivenBrowser second;
-  restore_view(second.browser(), second.workspace());
+  restore_view(second.browser().tabs(), second.workspace());
   second.type("2");
   CHECK(second.line(1).find("▼wait %") != std::string::npos);
   CHECK(second.selected().find("cg::halo_exchange") != std::string::npos);
@@ -58,7 +58,7 @@ TEST_CASE("What is remembered of another run, or is no JSON, is passed over") {
   REQUIRE(file);
   for (const char* const text : {R"({"run_id":"another","sort":2})", "{", "[]", R"({"run_id":7})"}) {
     REQUIRE(write_whole(*file, text, driven.workspace().database()));
-    CHECK_NOTHROW(restore_view(driven.browser(), driven.workspace()));
+    CHECK_NOTHROW(restore_view(driven.browser().tabs(), driven.workspace()));
     CHECK(driven.workspace().sort() == 0);
   }
 }
@@ -67,7 +67,7 @@ TEST_CASE("What is remembered may be cut or flipped anywhere: the browser shows 
   const StateHome home;
   DrivenBrowser first;
   first.type("2>>%/halo\n");
-  save_view(first.browser(), first.workspace());
+  save_view(first.browser().tabs(), first.workspace());
   const auto file = state_file(first.workspace().database(), ".view.json");
   REQUIRE(file);
   const std::optional<std::string> good = read_whole(*file);
@@ -75,7 +75,7 @@ TEST_CASE("What is remembered may be cut or flipped anywhere: the browser shows 
   DrivenBrowser driven;
   const auto restore = [&](const std::string& text) {
     std::ofstream(*file, std::ios::binary) << text;
-    restore_view(driven.browser(), driven.workspace());
+    restore_view(driven.browser().tabs(), driven.workspace());
     driven.type("2");
     CHECK_FALSE(driven.line(1).empty());
   };
