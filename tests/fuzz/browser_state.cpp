@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tui::Workspace workspace(source, example.database, true);
   for (const std::string& definition : tui::load_derived_metrics(example.database)) {
     try {
-      workspace.define(definition);
+      workspace.columns().define(definition);
     } catch (const culprit::views::BadDefinition&) {
     }
   }

@@ -21,15 +21,15 @@ constexpr int kIdleMilliseconds = 250;  // how soon a signal that ends us is not
 constexpr int kForFindings = 20;        // while the findings are being formed
 
 void define_remembered(Workspace& workspace) {
-  const std::vector<std::string> shown = workspace.column_names();
+  const std::vector<std::string> shown = workspace.columns().names();
   for (const std::string& definition : load_derived_metrics(workspace.database())) {
     try {
-      workspace.define(definition);
+      workspace.columns().define(definition);
     } catch (const views::BadDefinition&) {
       continue;  // of a metric that this database does not have
     }
   }
-  workspace.set_columns(shown);  // defined is not yet shown
+  workspace.columns().show(shown);  // defined is not yet shown
 }
 
 void paint(Terminal& terminal, Browser& browser) {
@@ -81,7 +81,7 @@ void run(Terminal& terminal, Browser& browser, const FindingsTask& findings, con
 int browse(const views::Source& source, const std::string& database, const Screen& screen,
            BrowseStart start) {
   Workspace workspace(source, database, screen.unicode);
-  workspace.without_startup = start.without_startup;
+  workspace.columns().without_startup = start.without_startup;
   define_remembered(workspace);
   FindingsTask findings(source, database, workspace.unicode(), start.without_startup);
   Browser browser(workspace, findings);

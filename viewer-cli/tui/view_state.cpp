@@ -31,9 +31,9 @@ void restore_tree(const Json& state, Tabs& tabs, Workspace& workspace) {
 
 void restore(const Json& state, Tabs& tabs, Workspace& workspace) {
   const auto columns = state.value("columns", std::vector<std::string>{});
-  if (!columns.empty()) workspace.set_columns(columns);
+  if (!columns.empty()) workspace.columns().show(columns);
   const Json sort = state.value("sort", Json());
-  workspace.sort_by(sort.is_number_unsigned() ? sort.get<std::size_t>() : 0);
+  workspace.columns().sort_by(sort.is_number_unsigned() ? sort.get<std::size_t>() : 0);
   workspace.percent = state.value("percent", false);
   workspace.least_percent = state.value("least_percent", 0.0);
   workspace.passed_over.statements = !state.value("source_lines", false);
@@ -74,8 +74,8 @@ void save_view(Tabs& tabs, const Workspace& workspace) {
   for (const auto& [old_prefix, new_prefix] : tabs.source().prefixes())
     prefixes.push_back(Json::array({old_prefix, new_prefix}));
   const Json state = {{"run_id", workspace.experiment().run.run_id},
-                      {"columns", workspace.column_names()},
-                      {"sort", workspace.sort()},
+                      {"columns", workspace.columns().names()},
+                      {"sort", workspace.columns().sort()},
                       {"percent", workspace.percent},
                       {"least_percent", workspace.least_percent},
                       {"source_lines", !workspace.passed_over.statements},

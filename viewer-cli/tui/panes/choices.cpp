@@ -59,9 +59,9 @@ Menu columns_menu(Workspace& workspace, Host& host) {
   Menu menu;
   menu.title = "Columns: (I) with all below, (E) itself";
   menu.several = true;
-  const std::vector<std::string> shown = workspace.column_names();
+  const std::vector<std::string> shown = workspace.columns().names();
   std::vector<std::string> all = shown;
-  for (const std::string& name : workspace.known_columns()) {
+  for (const std::string& name : workspace.columns().known_names()) {
     if (std::find(shown.begin(), shown.end(), name) == shown.end()) all.push_back(name);
   }
   for (std::size_t index = 0; index < all.size(); ++index)
@@ -72,7 +72,7 @@ Menu columns_menu(Workspace& workspace, Host& host) {
     for (std::size_t index = 0; index < all.size(); ++index) {
       if (checked[index]) names.push_back(all[index]);
     }
-    workspace.set_columns(names);
+    workspace.columns().show(names);
     host.figures_changed();
   };
   return menu;
@@ -81,11 +81,11 @@ Menu columns_menu(Workspace& workspace, Host& host) {
 Menu sort_menu(Workspace& workspace, Host& host) {
   Menu menu;
   menu.title = "Sort by";
-  menu.cursor = static_cast<int>(workspace.sort());
+  menu.cursor = static_cast<int>(workspace.columns().sort());
   for (const NumberColumn& each : workspace.columns())
-    menu.entries.push_back({each.column.title, {}, &each == &workspace.sort_column()});
+    menu.entries.push_back({each.column.title, {}, &each == &workspace.columns().sort_column()});
   menu.chosen = [&workspace, &host](std::size_t column) {
-    workspace.sort_by(column);
+    workspace.columns().sort_by(column);
     host.figures_changed();
   };
   return menu;
@@ -174,14 +174,14 @@ Prompt derived_prompt(Workspace& workspace, Host& host) {
   prompt.entered = [&workspace, &host](const std::string& text) {
     if (text.empty()) return;
     try {
-      workspace.define(text);
+      workspace.columns().define(text);
     } catch (const views::BadDefinition& bad) {
       host.notify(bad.what());
       return;
     }
-    workspace.sort_by(workspace.columns().size() - 1);
+    workspace.columns().sort_by(workspace.columns().size() - 1);
     host.figures_changed();
-    host.notify(save_derived_metrics(workspace.database(), workspace.definitions()));
+    host.notify(save_derived_metrics(workspace.database(), workspace.columns().definitions()));
   };
   return prompt;
 }

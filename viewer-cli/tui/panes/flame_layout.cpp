@@ -138,7 +138,7 @@ views::Column flame_column(const Workspace& workspace) {
   const auto is_sum = [](const views::Column& column) {
     return column.additive() && !column.blame && column.name.statistic == views::Statistic::sum;
   };
-  views::Column column = workspace.sort_column().column;
+  views::Column column = workspace.columns().sort_column().column;
   if (!is_sum(column)) column = workspace.columns().front().column;
   if (!is_sum(column)) {
     const database::Contents& experiment = workspace.experiment();

@@ -28,7 +28,8 @@ Tone tone_of_share(double share) {
 }
 
 NumberCells::NumberCells(Workspace& workspace, std::size_t first, int room)
-    : Cells(workspace.sort(), workspace.smallest_first, workspace.unicode()), workspace_(workspace) {
+    : Cells(workspace.columns().sort(), workspace.smallest_first, workspace.unicode()),
+      workspace_(workspace) {
   for (std::size_t column = first; column < workspace.columns().size(); ++column) {
     if (!add(parts_of(column), room)) break;
     tells_time_ |=
@@ -49,7 +50,7 @@ std::vector<Cells::Part> NumberCells::parts_of(std::size_t column) const {
   };
   if (!shown.column.additive()) return {part(false)};
   if (workspace_.percent) return {part(true)};
-  if (column != workspace_.sort()) return {part(false)};
+  if (column != workspace_.columns().sort()) return {part(false)};
   return {part(false), {column, true, "%", kShareWidth}};
 }
 
@@ -59,7 +60,8 @@ std::string NumberCells::text(const Part& part, double value, const views::Frame
   if (value == 0) return "";
   if (!part.share) return shown.scale.write(value);
   if (shown.whole <= 0) return "";
-  if (workspace_.without_startup && !views::is_part_without_start_up(frame, value, shown.whole)) return "-";
+  if (workspace_.columns().without_startup && !views::is_part_without_start_up(frame, value, shown.whole))
+    return "-";
   return grouped(value / shown.whole * kPercent, 1);
 }
 

@@ -68,8 +68,8 @@ std::vector<double> values_of(Workspace& workspace, const NodeRef& ref, const vi
 }  // namespace
 
 std::optional<views::Column> column_over_ranks(const Workspace& workspace) {
-  if (is_per_thread(workspace.experiment(), workspace.sort_column().column))
-    return workspace.sort_column().column;
+  if (is_per_thread(workspace.experiment(), workspace.columns().sort_column().column))
+    return workspace.columns().sort_column().column;
   for (const NumberColumn& each : workspace.columns()) {
     if (is_per_thread(workspace.experiment(), each.column)) return each.column;
   }

@@ -128,7 +128,8 @@ bool RanksPane::handle(const Event& given) {
     case U'<':
     case U'>': {
       const std::size_t columns = workspace_.columns().size();
-      workspace_.sort_by((workspace_.sort() + (event.letter == U'>' ? 1 : columns - 1)) % columns);
+      workspace_.columns().sort_by((workspace_.columns().sort() + (event.letter == U'>' ? 1 : columns - 1)) %
+                                   columns);
       shown();
       return true;
     }

@@ -60,7 +60,7 @@ void SourcePane::put_first(const PathPrefixes& prefixes) {
 }
 
 bool SourcePane::up_to_date() const {
-  return shown_ == workspace_.chosen && sorted_ == workspace_.sort_column().column.title;
+  return shown_ == workspace_.chosen && sorted_ == workspace_.columns().sort_column().column.title;
 }
 
 void SourcePane::shown() {
@@ -70,7 +70,7 @@ void SourcePane::shown() {
 /// The time of each line, and what the trees are sorted by where that is something else.
 std::vector<NumberColumn> SourcePane::columns_shown() const {
   std::vector<NumberColumn> columns = {workspace_.columns().front()};
-  const NumberColumn& sorted = workspace_.sort_column();
+  const NumberColumn& sorted = workspace_.columns().sort_column();
   const bool same = sorted.column.name.event == columns.front().column.name.event;
   if (!same && sorted.column.additive()) columns.push_back(sorted);
   return columns;
@@ -78,7 +78,7 @@ std::vector<NumberColumn> SourcePane::columns_shown() const {
 
 void SourcePane::load() {
   shown_ = workspace_.chosen;
-  sorted_ = workspace_.sort_column().column.title;
+  sorted_ = workspace_.columns().sort_column().column.title;
   columns_ = columns_shown();
   const std::string before = file_;
   line_ = 0;

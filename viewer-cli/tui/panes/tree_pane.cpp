@@ -34,7 +34,7 @@ std::string TreePane::name() const {
 views::OutlineOptions TreePane::options() const {
   views::OutlineOptions options;
   options.passed_over = workspace_.passed_over;
-  options.sort = workspace_.sort_column().column;
+  options.sort = workspace_.columns().sort_column().column;
   options.smallest_first = workspace_.smallest_first;
   options.size = workspace_.columns().front().column;
   options.least = workspace_.least_percent / kPercent * workspace_.columns().front().whole;
@@ -51,10 +51,10 @@ void TreePane::shown() {
     outline_ = std::make_unique<views::Outline>(workspace_.view(view_), options());
     if (flattened_ > 0) flatten(0);
     open_first();
-  } else if (outline_->options().sort.title != workspace_.sort_column().column.title ||
+  } else if (outline_->options().sort.title != workspace_.columns().sort_column().column.title ||
              outline_->options().smallest_first != workspace_.smallest_first) {
     const std::optional<NodeRef> at = current();
-    outline_->sort_by(workspace_.sort_column().column, workspace_.smallest_first);
+    outline_->sort_by(workspace_.columns().sort_column().column, workspace_.smallest_first);
     if (at) reveal(at->node);
   }
   note_choice();
@@ -169,11 +169,11 @@ bool TreePane::change_numbers(char32_t letter) {
   switch (letter) {
     case U'<':
     case U',':
-      sort_by((workspace_.sort() + columns - 1) % columns);
+      sort_by((workspace_.columns().sort() + columns - 1) % columns);
       return true;
     case U'>':
     case U'.':
-      sort_by((workspace_.sort() + 1) % columns);
+      sort_by((workspace_.columns().sort() + 1) % columns);
       return true;
     case U'I':
       workspace_.smallest_first = !workspace_.smallest_first;
@@ -289,8 +289,8 @@ void TreePane::flatten(int levels) {
 }
 
 void TreePane::sort_by(std::size_t column) {
-  if (column == workspace_.sort()) return;
-  workspace_.sort_by(column);
+  if (column == workspace_.columns().sort()) return;
+  workspace_.columns().sort_by(column);
   shown();
   if (!NumberCells(workspace_, first_column_, drawn_.width * 3 / 5).shows(column)) first_column_ = column;
 }
@@ -421,7 +421,7 @@ std::string TreePane::csv() const {
 }
 
 std::string TreePane::topic() const {
-  return workspace_.sort_column().column.name.event;
+  return workspace_.columns().sort_column().column.name.event;
 }
 
 }  // namespace culprit::viewer::tui

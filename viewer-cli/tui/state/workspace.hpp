@@ -1,7 +1,6 @@
 #pragma once
 
-#include "text/quantity.hpp"
-#include "views/column.hpp"
+#include "tui/state/shown_columns.hpp"
 #include "views/figures.hpp"
 #include "views/view.hpp"
 #include "views/visible.hpp"
@@ -14,14 +13,6 @@
 #include <vector>
 
 namespace culprit::viewer::tui {
-
-/// A column of numbers in front of a tree.
-struct NumberColumn {
-  views::Column column;
-  std::string heading;  ///< `time`, `idle`, or the metric's name
-  Scale scale;
-  double whole = 0;  ///< of the run; 0 where there is none
-};
 
 /// A node of one of the views.
 struct NodeRef {
@@ -50,20 +41,8 @@ class Workspace {
   [[nodiscard]] const views::Figures& figures() const { return *figures_; }
   [[nodiscard]] views::View& view(std::size_t index) { return *views_.at(index); }
 
-  [[nodiscard]] const std::vector<NumberColumn>& columns() const { return columns_; }
-  [[nodiscard]] const NumberColumn& sort_column() const { return columns_[sort_]; }
-  [[nodiscard]] std::size_t sort() const { return sort_; }
-  void sort_by(std::size_t column) { sort_ = column < columns_.size() ? column : 0; }
-
-  /// Every metric with each statistic that makes sense, and what is defined: what a column may show.
-  [[nodiscard]] std::vector<std::string> known_columns() const;
-  /// Shows these columns, by name; unknown ones are left out. Keeps the sort column where it still is.
-  void set_columns(const std::vector<std::string>& names);
-  [[nodiscard]] std::vector<std::string> column_names() const;
-
-  /// Adds `NAME=FORMULA` as a metric and a column. Throws views::BadDefinition.
-  void define(const std::string& definition);
-  [[nodiscard]] const std::vector<std::string>& definitions() const { return definitions_; }
+  [[nodiscard]] const ShownColumns& columns() const { return columns_; }
+  [[nodiscard]] ShownColumns& columns() { return columns_; }
 
   /// Takes only the ranks of a list such as `0-3,8` (empty: all) and, where set, one role. Reads their
   /// profiles, which may take long: on a thread of its own, see finish_select(). Throws std::invalid_argument
@@ -80,8 +59,6 @@ class Workspace {
   views::PassedOver passed_over;
   double least_percent = 0;  ///< branches below this share of the run's time are left out
   bool percent = false;      ///< shares instead of amounts
-  /// Shares are of the run without MPI_Init and MPI_Finalize. Has effect on columns that are set later.
-  bool without_startup = false;
   bool smallest_first = false;
 
   std::optional<NodeRef> chosen;                ///< the node under the cursor of the last tree
@@ -102,18 +79,13 @@ class Workspace {
 
  private:
   void make_views();
-  void finish_columns();
-  [[nodiscard]] views::Column find(const std::string& name) const;
 
   const views::Source& source_;
   std::string database_;
   bool unicode_;
   std::unique_ptr<views::Figures> figures_;
+  ShownColumns columns_;
   std::array<std::unique_ptr<views::View>, kViews> views_;
-  std::vector<std::string> definitions_;
-  std::vector<views::Column> defined_;
-  std::vector<NumberColumn> columns_;
-  std::size_t sort_ = 0;
   std::string ranks_;
   std::optional<std::uint32_t> role_;
   std::string next_ranks_;  ///< while they are being read

@@ -95,7 +95,7 @@ TEST_CASE("Columns are chosen, defined by a formula, and sorted by") {
   driven.type("%");
   CHECK(contains(driven.line(1), "▼wait %"));
   driven.type("%");
-  driven.workspace().define("share=$idleness/$REALTIME");
+  driven.workspace().columns().define("share=$idleness/$REALTIME");
   driven.browser().figures_changed();
   CHECK(contains(driven.line(1), "share"));
   driven.type("dnonsense\n");
@@ -308,7 +308,7 @@ TEST_CASE("A menu lists what contains the letters that are typed") {
   CHECK(contains(screen, "idleness:stddev (I)"));
   CHECK_FALSE(contains(screen, "idleness:sum (I)"));
   driven.type(" \n");  // the first one
-  CHECK(driven.workspace().column_names().back() == "REALTIME:stddev (I)");
+  CHECK(driven.workspace().columns().names().back() == "REALTIME:stddev (I)");
   driven.type("cxyz");
   CHECK(contains(driven.screen(), "nothing contains it"));
   driven.type("\x1b");

@@ -59,7 +59,7 @@ TEST_CASE("What is remembered of another run, or is no JSON, is passed over") {
   for (const char* const text : {R"({"run_id":"another","sort":2})", "{", "[]", R"({"run_id":7})"}) {
     REQUIRE(write_whole(*file, text, driven.workspace().database()));
     CHECK_NOTHROW(restore_view(driven.browser().tabs(), driven.workspace()));
-    CHECK(driven.workspace().sort() == 0);
+    CHECK(driven.workspace().columns().sort() == 0);
   }
 }
 
