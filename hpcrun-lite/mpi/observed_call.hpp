@@ -229,7 +229,7 @@ class ObservedCall {
   [[no_unique_address]] std::conditional_t<ReadsMessageStatus<Facts>, MPI_Status, NoStatus> status_;
   Occurrence occurrence_;
   TracedCall<Facts> trace_{occurrence_};
-  [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCall, Nothing> epoch_{occurrence_};
+  [[no_unique_address]] std::conditional_t<OneSided<Facts>, EpochCallOf<Facts>, Nothing> epoch_{occurrence_};
   [[no_unique_address]] TransferCall<Facts> transfer_{occurrence_};
   PublishedCall<Facts> published_;
   [[no_unique_address]] CountedRequests<Facts> requests_;

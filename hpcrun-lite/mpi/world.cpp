@@ -8,6 +8,7 @@
 #include "runtime/api.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +57,15 @@ void agree_on_options(int ranks) {
 }
 
 }  // namespace
+
+int own_rank() {
+  static std::atomic<int> known{-1};
+  int rank = known.load(std::memory_order_relaxed);
+  if (rank >= 0) return rank;
+  CULPRIT_MPI(PMPI_Comm_rank)(world(), &rank);
+  known.store(rank, std::memory_order_relaxed);
+  return rank;
+}
 
 bool everyone_measured() {
   return all_measured;

@@ -14,6 +14,8 @@ bool everyone_recorded();
 /// The same as everyone_measured(), and every rank was to be traced (whatever became of its trace). The parts
 /// of a job may be measured with different options, so this, too, is agreed on in join_world().
 bool everyone_traced();
+/// This process's, in MPI_COMM_WORLD.
+int own_rank();
 /// Collective over `comm`: every process gets its first one's numbers.
 void broadcast(MPI_Comm comm, std::uint64_t* numbers, int count);
 /// Whether all processes of `comm` are of this world, and no remote ones: of others nobody knows whether they
