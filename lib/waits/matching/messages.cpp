@@ -190,11 +190,11 @@ void Messages::arrive(const CallSite& call, const Operation& operation, const Po
   take_ready();
 }
 
-Messages::Channel Messages::channel(const CallSite& call, const Operation& operation, const Posted& posted) {
+Channel Messages::channel(const CallSite& call, const Operation& operation, const Posted& posted) {
   return {posted.context, operation.peer, call.rank, operation.tag};
 }
 
-Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, Taker taker) {
+Arrival Messages::arrival(const CallSite& call, const Posted& posted, Taker taker) {
   return {.posted = posted.call,
           .completed = call.id,
           .posted_ns = posted.enter_ns,
@@ -211,31 +211,15 @@ Messages::Arrival Messages::arrival(const CallSite& call, const Posted& posted, 
 /// Nothing else that is posted may take its message.
 void Messages::take_at_once(const CallSite& call, const Operation& operation, const Posted& posted,
                             Taker taker) {
-  take(channel(call, operation, posted), arrival(call, posted, taker));
+  channels_.take(channel(call, operation, posted), arrival(call, posted, taker));
 }
 
 void Messages::take_ready() {
   for (const PostingOrder::Receive& receive : ready_) {
-    take(held_[receive.item].channel, held_[receive.item].arrival);
+    channels_.take(held_[receive.item].channel, held_[receive.item].arrival);
     free_.push_back(receive.item);
   }
   ready_.clear();
-}
-
-// ---- sends and receives that match
-
-void Messages::take(const Channel& channel, const Arrival& arrival) {
-  const auto entry = channels_.try_emplace(channel).first;
-  Queues& queues = entry.value();
-  if (queues.sends.empty()) {
-    arrivals_.push(queues.arrivals, arrival);
-    if (arrival.taker == Taker::probe) ++probes_;
-    return;
-  }
-  match(sends_.front(queues.sends), arrival);
-  if (arrival.taker == Taker::probe) return;
-  sends_.pop(queues.sends);
-  if (queues.sends.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
 }
 
 void Messages::receive(const SendNotice& notice) {
@@ -247,120 +231,7 @@ void Messages::receive(const SendNotice& notice) {
     ++store_.unmatched.sends;
     return;
   }
-  const auto entry =
-      channels_.try_emplace({*context_, notice.source, notice.destination_rank, notice.tag}).first;
-  Queues& queues = entry.value();
-  while (!queues.arrivals.empty()) {
-    const Arrival arrival = arrivals_.front(queues.arrivals);
-    arrivals_.pop(queues.arrivals);
-    match(notice.sent, arrival);
-    if (arrival.taker == Taker::probe) {
-      --probes_;
-      continue;
-    }
-    if (queues.arrivals.empty() && channels_.size() > kKeptChannels) channels_.erase(entry);
-    return;
-  }
-  sends_.push(queues.sends, notice.sent);
-}
-
-/// Both depend on each other; on whether the send does, size and kind decide.
-void Messages::depend(const Sent& send, const Arrival& arrival) {
-  Dependencies& all = *store_.dependencies;
-  if (arrival.taker != Taker::freed) {
-    all.add(arrival.completed.location,
-            {.event = arrival.completed.index, .pattern = WaitPattern::late_sender, .cause = send.call});
-  }
-  if (arrival.taker == Taker::probe || send.buffered) return;
-  const Dependency on_receive{.event = send.call.index,
-                              .pattern = WaitPattern::late_receiver,
-                              .size = send.size,
-                              .cause = arrival.posted};
-  if (send.blocking) {
-    all.add(send.call.location, on_receive);
-  } else {
-    all.of_operation(rank_map_.rank_of(send.call.location), send.exit_ns, on_receive);
-  }
-}
-
-void Messages::match(const Sent& send, const Arrival& arrival) {
-  if (store_.dependencies != nullptr) depend(send, arrival);
-  if (arrival.taker != Taker::freed) see(send, arrival);
-  if (arrival.taker != Taker::probe && may_have_waited(send, arrival)) notify_sender(send, arrival);
-  if (arrival.taker == Taker::receive && !send.buffered && MessageReturns::may_stand_still(send.size))
-    compare_returns(send, arrival);
-}
-
-/// Of two blocking calls, the later one decides what was waited for: neither computes between.
-void Messages::compare_returns(const Sent& send, const Arrival& arrival) {
-  const MessageEnd receiver{.call = arrival.completed,
-                            .begun_ns = arrival.posted_ns,
-                            .left_ns = arrival.left_ns,
-                            .enter_ns = arrival.enter_ns,
-                            .exit_ns = arrival.exit_ns,
-                            .context = arrival.completed_context,
-                            .any = arrival.any};
-  if (!send.blocking) {
-    returns_.received(send.call.location, send.exit_ns, send.size, receiver);
-  } else if (arrival.posted != arrival.completed) {
-    returns_.compare({.call = send.call,
-                      .begun_ns = send.enter_ns,
-                      .enter_ns = send.enter_ns,
-                      .exit_ns = send.exit_ns,
-                      .context = send.call_context},
-                     receiver, send.size);
-  }
-}
-
-/// The receiver sees the message.
-void Messages::see(const Sent& send, const Arrival& arrival) {
-  const Location receiver = arrival.completed.location;
-  if (send.enter_ns > arrival.exit_ns)
-    store_.add(
-        ClockViolation{.location = receiver, .received_ns = arrival.exit_ns, .sent_ns = send.enter_ns});
-  const bool before = send.enter_ns <= arrival.enter_ns;
-  if (arrival.any || !before) {
-    store_.add(receiver, Candidate{.event = arrival.completed.index,
-                                   .pattern = WaitPattern::late_sender,
-                                   .ns = send.enter_ns,
-                                   .cause = send.call,
-                                   .cause_context = send.call_context});
-  }
-  // A message that was sent only now was there during no wait before.
-  if (arrival.taker == Taker::receive && send.enter_ns < arrival.received_ns)
-    store_.add(receiver, Receipt{.event = arrival.completed.index, .sent_ns = send.enter_ns});
-}
-
-/// Whether the receive's posting may matter to the call that the send is complete in.
-bool Messages::may_have_waited(const Sent& send, const Arrival& arrival) {
-  if (send.buffered) return false;
-  if (!send.blocking) return true;
-  // What was posted too late to be waited for only shows that the call's other sends up to its size were not,
-  // either.
-  return arrival.posted_ns > send.enter_ns && (!send.alone || arrival.posted_ns < send.exit_ns);
-}
-
-void Messages::notify_sender(const Sent& send, const Arrival& arrival) {
-  const std::int32_t rank = rank_map_.rank_of(send.call.location);
-  exchange_.send(rank_map_.owner_of(rank),
-                 ReceiptNotice{.source_rank = rank,
-                               .blocking = send.blocking,
-                               .operation = send.blocking ? 0 : send.exit_ns,
-                               .candidate = {.event = send.call.index,
-                                             .pattern = WaitPattern::late_receiver,
-                                             .size = send.size,
-                                             .ns = arrival.posted_ns,
-                                             .cause = arrival.posted,
-                                             .cause_context = arrival.posted_context},
-                               .sender = send.call.location});
-}
-
-void Messages::receive(const ReceiptNotice& notice) {
-  if (notice.blocking) {
-    store_.add(notice.sender, notice.candidate);
-  } else {
-    completions_.depends(notice.source_rank, notice.operation, notice.candidate);
-  }
+  channels_.send({*context_, notice.source, notice.destination_rank, notice.tag}, notice.sent);
 }
 
 // ---- receives with wildcards that were freed
@@ -376,12 +247,8 @@ std::vector<const Messages::Held*> Messages::held_back() const {
 }
 
 /// How many messages of each channel have no receive, not even one that is held back.
-std::map<Messages::Channel, std::int64_t> Messages::surplus() const {
-  std::map<Channel, std::int64_t> surplus;
-  for (const auto& [channel, queues] : channels_) {
-    if (queues.sends.empty()) continue;
-    sends_.for_each(queues.sends, [&number = surplus[channel]](const Sent& /*sent*/) { ++number; });
-  }
+std::map<Channel, std::int64_t> Messages::surplus() const {
+  std::map<Channel, std::int64_t> surplus = channels_.waiting_sends();
   for (const Held* held : held_back()) {
     const auto found = surplus.find(held->channel);
     if (found != surplus.end() && held->arrival.taker != Taker::probe) --found->second;
@@ -398,9 +265,7 @@ void Messages::place_freed() {
   });
   std::map<Channel, std::int64_t> left = surplus();
   for (Freed& one : freed_) {
-    const auto sent_ns = [this](const auto& channel) {
-      return sends_.front(channels_.find(channel->first)->second.sends).enter_ns;
-    };
+    const auto sent_ns = [this](const auto& channel) { return channels_.first_sent_ns(channel->first); };
     auto first = left.end();
     for (auto channel = left.begin(); channel != left.end(); ++channel) {
       if (fits(one, channel->first) && (first == left.end() || sent_ns(channel) < sent_ns(first)))
@@ -428,18 +293,15 @@ bool Messages::fits(const Freed& receive, const Channel& channel) {
 }
 
 void Messages::finish() {
-  store_.unmatched.sends += sends_.size();
-  store_.unmatched.probes += probes_;
-  store_.unmatched.receives += arrivals_.size() - probes_;
+  store_.unmatched.sends += channels_.sends();
+  store_.unmatched.probes += channels_.probes();
+  store_.unmatched.receives += channels_.receives();
   store_.unmatched.receives += posted_.size();
   for (const PostingOrder& order : orders_) store_.unmatched.receives += order.held_back();
   const auto of = [this](const EventId& call) {
     store_.unmatched_ranks.insert(rank_map_.rank_of(call.location));
   };
-  for (const auto& [channel, queues] : channels_) {
-    sends_.for_each(queues.sends, [&](const Sent& sent) { of(sent.call); });
-    arrivals_.for_each(queues.arrivals, [&](const Arrival& arrival) { of(arrival.posted); });
-  }
+  channels_.for_each_call(of);
   posted_.for_each([&](const Posted& posted) { of(posted.call); });
   for (const Held* held : held_back()) of(held->arrival.posted);
 }
