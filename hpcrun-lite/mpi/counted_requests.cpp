@@ -179,13 +179,18 @@ bool RequestCompletion::find_room(const Requests& requests) {
 
 void RequestCompletion::begin(Requests& requests) {
   const int count = std::max(requests.count, 0);
+  const MPI_Request none = no_request();
   handles_ = few_handles_;
   statuses_ = few_statuses_;
-  if (count > kFew && !find_room(requests)) {
-    std::for_each_n(requests.requests, count, give_up);
-    return;
+  if (count > kFew) {
+    if (std::all_of(requests.requests, requests.requests + count,
+                    [none](MPI_Request one) { return one == none; }))
+      return;
+    if (!find_room(requests)) {
+      std::for_each_n(requests.requests, count, give_up);
+      return;
+    }
   }
-  const MPI_Request none = no_request();
   bool any = false;
   for (int i = 0; i < count; ++i) {
     handles_[i] = requests.requests[i];

@@ -313,7 +313,8 @@ std::vector<double> outside_waits(const views::Figures& figures, std::span<const
   return result;
 }
 
-/// What SuspectFacts::longer_for_all says, from the other facts. `inside`: work in the suspect.
+/// What SuspectFacts::longer_for_all says, from the other facts. `inside`: work in the suspect. Where
+/// processors lack, the machine is suspected anyway.
 bool take_longer_for_all(const views::Figures& figures, const SuspectFacts& facts, const Means& inside,
                          std::span<const std::uint32_t> compared) {
   constexpr double kTwice = 1;  // no processor is that slow
@@ -324,14 +325,16 @@ bool take_longer_for_all(const views::Figures& figures, const SuspectFacts& fact
     return metric_named(experiment, name).has_value();
   });
   const double more = facts.more_work.value_or(kTwice);
-  if (counted || more >= kTwice || facts.in_mpi || reads_or_writes(facts) || lacks_cpu(facts)) return false;
+  if (counted || views::lacks_processors(experiment) || more <= 0 || more >= kTwice || facts.in_mpi ||
+      reads_or_writes(facts) || lacks_cpu(facts))
+    return false;
   const std::uint32_t time = *metric_named(experiment, "REALTIME");
   const Means all =
       means_of(compared, *facts.suspect, outside_waits(figures, std::array{ContextId{0}}, time));
   const Means outside{.culprits = all.culprits - inside.culprits, .others = all.others - inside.others};
-  if (outside.culprits < kMuch * all.culprits) return !facts.parts.empty();
-  const double more_outside = more_than_others(outside).value_or(0);
-  return more_outside * kAlike >= more && more_outside <= more * kAlike;
+  const double more_outside = more_than_others(outside).value_or(kTwice);
+  return outside.culprits >= kMuch * all.culprits && more_outside < kTwice && more_outside * kAlike >= more &&
+         more_outside <= more * kAlike;
 }
 
 /// Takes `idle_s`, waited in `start_up`, out of what was blamed for it: contexts within, and for the rest the

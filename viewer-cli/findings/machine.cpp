@@ -132,6 +132,7 @@ bool has_ranks(const database::Contents& experiment) {
 
 std::string advice(const database::Contents& experiment, const MachineSuspect& suspect) {
   const bool mpi = has_ranks(experiment);
+  const std::string fewer = mpi ? "start fewer ranks or threads" : "start fewer threads";
   switch (suspect.kind) {
     case MachineKind::oversubscribed:
       if (suspect.by_others) return "Measure again where nothing else runs";
@@ -139,9 +140,10 @@ std::string advice(const database::Contents& experiment, const MachineSuspect& s
           all.bound && all.usable == suspect.processors)
         return "They are bound to " + keep(counted(all.usable, "processor")) +
                (host_has_more(experiment, suspect.locations)
-                    ? ": let them use all of the host (such as mpirun --bind-to none, without taskset), or "
-                      "start fewer ranks or threads"
-                    : ", other threads of the run to the rest of the host: start fewer ranks or threads");
+                    ? std::string(": let them use all of the host (such as ") +
+                          (mpi ? "mpirun --bind-to none, " : "") + "without taskset), or " + fewer
+                    : ", and other threads of the run may use the others: " + fewer +
+                          (mpi ? ", or give each rank as many processors as it has threads," : ""));
       return mpi ? "Start fewer ranks or threads per host" : "Start fewer threads";
     case MachineKind::bound_together:
       if (sets_of_processors(experiment, suspect) > 1)
@@ -149,8 +151,7 @@ std::string advice(const database::Contents& experiment, const MachineSuspect& s
                "slot:PE=2)";
       return "Bind each rank to processors of its own (for example mpirun --bind-to core)";
     case MachineKind::quota:
-      return mpi ? "Raise that limit, or start fewer ranks or threads"
-                 : "Raise that limit, or start fewer threads";
+      return "Raise that limit, or " + fewer;
     case MachineKind::slow:
       break;
   }
@@ -213,13 +214,13 @@ std::string starved_advice(const database::Contents& experiment) {
   const std::vector<Crowd> crowds = find_crowds(experiment);
   const bool bound = crowded_hosts_phrase(experiment).empty() && !crowds.empty() && crowds.front().bound;
   const bool more = bound && host_has_more(experiment, crowds.front().locations);
-  return std::string(
-             more    ? "Bind each rank to as many processors as it has threads, or start fewer threads,"
-             : bound ? "Start fewer ranks or threads per host"
-             : has_ranks(experiment)
-                 ? "Start fewer ranks or threads per host, and bind each rank to processors of its own,"
-                 : "Start fewer threads,") +
-         " before you change code.";
+  const char* const first =
+      !has_ranks(experiment)
+          ? (more ? "Let it use more processors, or start fewer threads," : "Start fewer threads,")
+      : more  ? "Bind each rank to as many processors as it has threads, or start fewer threads,"
+      : bound ? "Start fewer ranks or threads per host"
+              : "Start fewer ranks or threads per host, and bind each rank to processors of its own,";
+  return std::string(first) + " before you change code.";
 }
 
 /// ` Waiting OpenMP workers took 50 % of the CPU time: …`; empty where that is little, or others take the

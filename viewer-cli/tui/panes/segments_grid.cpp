@@ -107,8 +107,9 @@ class Iterations final : public Segments {
           " (" + beside_median(static_cast<double>(ns) / static_cast<double>(variation().median_ns)) + ')';
     const Variation::Outlier* const unusual = outlier(row, column);
     if (unusual == nullptr) return text;
-    const std::string line = outlier_phrase(experiment(), *unusual);
-    return text + ", unusually long" + (line.find(" thread ") == std::string::npos ? "" : " on " + line);
+    const std::uint32_t at = unusual->location;
+    const bool of_worker = at != database::kNone && experiment().locations[at].thread != 0;
+    return text + ", unusually long" + (of_worker ? " on " + outlier_phrase(experiment(), *unusual) : "");
   }
   /// Of an outlier where it spent most time, else what recurs.
   [[nodiscard]] database::ContextId context(std::size_t row, std::size_t column) const override {

@@ -114,14 +114,15 @@ TEST_CASE("Who is bound to some processors is sent to the others only if no othe
   }
   e.machine.suspects.push_back(
       {.processors = 1, .wanted = 2500, .lost_ns = 8 * kSecond, .locations = {0, 1, 2}});
-  const std::string advice = "start fewer ranks or threads before you change code.";
+  const std::string fewer = "start fewer ranks or threads", first = " before you change code.";
   CHECK(holds(flowing(run(starved.sample, {})),
-              "They are bound to 1 processor, other threads of the run to the rest of the host: " + advice));
+              "They are bound to 1 processor, and other threads of the run may use the others: " + fewer +
+                  ", or give each rank as many processors as it has threads," + first));
   starved.sample.build().machine.threads[3].processors = e.machine.threads[0].processors;
   CHECK(holds(flowing(run(starved.sample, {})),
               "They are bound to 1 processor: let them use all of the host (such as mpirun --bind-to none, "
               "without taskset), or " +
-                  advice));
+                  fewer + first));
 }
 
 TEST_CASE("OpenMP's workers that wait on processors which lack are told to sleep") {
