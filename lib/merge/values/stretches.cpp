@@ -84,11 +84,20 @@ void Calibration::add_piece(std::uint32_t cell, cct::NodeId node, Stretch stretc
   } else if (stretch.code == Stretch::kInCall) {
     stratum = call_of_[node];
   }
-  pieces_.push_back(
-      {.cell = cell, .node = node, .stratum = stratum, .ns = ns, .weight_sq = weight_sq, .blocked = blocked});
+  const bool beside = stretch.is_gap() && call_of_[node] != kUnset;
+  pieces_.push_back({.cell = cell,
+                     .node = node,
+                     .stratum = stratum,
+                     .ns = ns,
+                     .weight_sq = weight_sq,
+                     .blocked = blocked,
+                     .beside = beside});
   if (stratum == kUnset) return;
   strata_[stratum].sampled_ns += ns;
   strata_[stratum].weight_sq += weight_sq + blocked;
+  if (!beside) return;
+  strata_[stratum].beside_ns += ns;
+  strata_[stratum].beside_weight_sq += weight_sq + blocked;
 }
 
 void Calibration::find_pieces(const measurement::ThreadProfile& thread) {
@@ -128,6 +137,8 @@ void Calibration::join(std::uint32_t stratum, std::uint32_t into) {
   strata_[into].known_ns += strata_[stratum].known_ns;
   strata_[into].sampled_ns += strata_[stratum].sampled_ns;
   strata_[into].weight_sq += strata_[stratum].weight_sq;
+  strata_[into].beside_ns += strata_[stratum].beside_ns;
+  strata_[into].beside_weight_sq += strata_[stratum].beside_weight_sq;
 }
 
 /// Gaps with few samples become one; if these are still few, together with the next larger gap, so that no
@@ -166,7 +177,13 @@ void Calibration::find_scales(std::uint64_t period_ns) {
       if (stratum.known_ns != 0) unsampled_.push_back({.node = stratum.node, .ns = stratum.known_ns});
       continue;
     }
-    stratum.scale = known / sampled;
+    // Wrappers take some 100 ns of a gap: one sample there, of a few, would take it from the program's code.
+    stratum.leaves_out = stratum.beside_ns < stratum.sampled_ns;
+    if (stratum.leaves_out) {
+      stratum.sampled_ns -= stratum.beside_ns;
+      stratum.weight_sq -= stratum.beside_weight_sq;
+    }
+    stratum.scale = known / static_cast<double>(stratum.sampled_ns);
     if (!stratum.gap) continue;
     stratum.exact_gap = static_cast<std::uint32_t>(gaps_.size());
     gaps_.push_back({.sampled_ns = stratum.sampled_ns, .weight_sq = stratum.weight_sq});
@@ -182,6 +199,10 @@ void Calibration::scale_cells() {
       const Piece& piece = pieces_[i];
       std::uint32_t stratum = piece.stratum;
       while (stratum != kUnset && joined_[stratum] != stratum) stratum = joined_[stratum];
+      if (stratum != kUnset && piece.beside && strata_[stratum].leaves_out) {
+        cell.weight_sq -= piece.weight_sq;
+        continue;
+      }
       time += static_cast<double>(piece.ns) * (stratum == kUnset ? 1 : strata_[stratum].scale);
       if (stratum == kUnset) continue;
       const std::uint32_t gap = strata_[stratum].exact_gap;

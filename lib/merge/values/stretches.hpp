@@ -47,7 +47,9 @@ class Calibration {
     cct::NodeId node = 0;  ///< the call, or the call before the gap
     bool gap = false;
     std::uint64_t known_ns = 0, sampled_ns = 0, weight_sq = 0;
+    std::uint64_t beside_ns = 0, beside_weight_sq = 0;  ///< of a gap: of the samples, those beside its calls
     double scale = 1;
+    bool leaves_out = false;      ///< those beside its calls
     std::uint32_t exact_gap = 0;  ///< index into gaps_, kNone: its length is not known, or it is no gap
   };
   /// What one cell has of one stratum.
@@ -56,6 +58,7 @@ class Calibration {
     cct::NodeId node;
     std::uint32_t stratum;  ///< kNone: of none
     std::uint64_t ns, weight_sq, blocked;
+    bool beside;  ///< a call: taken in its wrapper, before or after it, and so in a gap
   };
 
   void find_strata(const measurement::ThreadProfile& thread);

@@ -137,6 +137,31 @@ TEST_CASE("gaps without samples are joined to the one with the fewest") {
   CHECK(f.of(calibration, other).time_ns == 20 * kPeriod);
 }
 
+TEST_CASE("a sample in the wrapper of a call takes nothing of a gap in which code was sampled") {
+  Fixture f;
+  const auto call = f.leaf(1), twin = f.call(1), wrapper = f.leaf(2, twin), work = f.leaf(3);
+  f.sample(wrapper, kIn, 4, true);
+  f.sample(wrapper, after(call), 1);
+  f.sample(work, after(call), 1);
+  f.length(EpochKind::waiting_call, call, 5 * kPeriod);
+  f.length(EpochKind::gap, call, 2 * kPeriod, call);
+  Calibration calibration;
+  calibration.calibrate(f.thread, kPeriod);
+  CHECK(f.of(calibration, wrapper).time_ns == 5 * kPeriod);
+  CHECK(f.of(calibration, wrapper).weight_sq == 0);
+  CHECK(f.of(calibration, work).time_ns == 2 * kPeriod);
+  REQUIRE(calibration.gaps().size() == 1);
+  CHECK(calibration.gaps()[0].sampled_ns == kPeriod);
+
+  Fixture g;  // nothing but the wrapper was sampled
+  const auto only = g.leaf(1), around = g.call(1), inside = g.leaf(2, around);
+  g.sample(inside, after(only), 4);
+  g.length(EpochKind::waiting_call, only, kPeriod);
+  g.length(EpochKind::gap, only, 4 * kPeriod, only);
+  calibration.calibrate(g.thread, kPeriod);
+  CHECK(g.of(calibration, inside).time_ns == 4 * kPeriod);
+}
+
 TEST_CASE("each call has its own time, sampled or not") {
   Fixture f;
   const auto seldom = f.leaf(1), never = f.leaf(2), often = f.leaf(3);
