@@ -125,7 +125,7 @@ TEST_CASE("Who is bound to some processors is sent to the others only if no othe
                   fewer + first));
 }
 
-TEST_CASE("OpenMP's workers that wait on processors which lack are told to sleep") {
+TEST_CASE("Where processors lack, the report says that waiting workers of OpenMP could sleep") {
   SimpleSample starved(4, 3, 2, true);
   const auto report_of = [&](const std::string& role, bool by_others) {
     database::Experiment& e = starved.sample.build();
