@@ -86,6 +86,20 @@ class Identity(Measured):
         self.merge(directory, "--force")
         self.assertEqual(harness.run([harness.VIEWER, directory, "report"]).stderr, "")
 
+    def test_a_database_from_before_the_files_of_another_host_came_says_so(self):
+        directory = self.traced()
+        late = self.files(directory)[2]
+        kept = self.here / "kept.culprit"
+        shutil.move(late, kept)
+        for _ in range(2):  # nothing came between the two
+            done = harness.run([harness.VIEWER, directory, "report"], expect=None)
+            self.assertNotIn("was merged before", done.stderr)
+        shutil.copy2(kept, late)  # with the time of its original
+        done = harness.run([harness.VIEWER, directory, "report"], expect=3)
+        self.assert_one_line(done.stderr, "run.db: was merged before all ranks' files were in", "prof-mpi --force")
+        self.merge(directory, "--force")
+        self.assertEqual(harness.run([harness.VIEWER, directory, "report"]).stderr, "")
+
     def test_a_copied_measurement_counts_once(self):
         directory = self.traced()
         self.prof_mpi(directory, 0)

@@ -65,12 +65,20 @@ fs::path database_beside(const fs::path& directory) {
   return path;
 }
 
-/// True if the run in `directory` has gone on, or ended, since it was merged while it ran.
-bool went_on(const database::Run& run, const fs::path& database, const fs::path& directory) {
+/// Why a database that was merged before lacks a part of the run in `directory`; empty where it does not.
+std::string why_outdated(const database::Contents& experiment, const fs::path& database,
+                         const fs::path& directory) {
+  const database::Run& run = experiment.run;
   std::error_code error;
   const fs::file_time_type merged = fs::last_write_time(database, error);
-  return !error && merge::went_on(directory, merged,
-                                  run.start_realtime_ns + static_cast<std::int64_t>(run.duration_ns));
+  if (error) return {};
+  if (experiment.quality.cut_short > 0 &&
+      merge::went_on(directory, merged, run.start_realtime_ns + static_cast<std::int64_t>(run.duration_ns))) {
+    return "was merged before the run in " + directory.string() + " had ended, and shows it up to then";
+  }
+  if (run.ranks < run.world_size && merge::measurements_came_later(directory, database))
+    return "was merged before all ranks' files were in " + directory.string() + ", and lacks those";
+  return {};
 }
 
 }  // namespace
@@ -104,12 +112,12 @@ Opened open_database(const std::string& path, const std::string& output, bool qu
                              " (prof-mpi --force " + print::shell_path(path) +
                              " replaces it, or give the database itself)");
   }
-  if (is_merged_before && opened.source->experiment().quality.cut_short > 0 &&
-      went_on(opened.source->experiment().run, database, path)) {
+  if (!is_merged_before) return opened;
+  const std::string why = why_outdated(opened.source->experiment(), database, path);
+  if (!why.empty()) {
     opened.degraded = true;
-    opened.remark = "open: " + database.string() + ": was merged before the run in " + path +
-                    " had ended, and shows it up to then (prof-mpi --force " + print::shell_path(path) +
-                    " merges it again)";
+    opened.remark = "open: " + database.string() + ": " + why + " (prof-mpi --force " +
+                    print::shell_path(path) + " merges it again)";
     print::complain("viewer-cli", opened.remark);
   }
   return opened;

@@ -4,6 +4,11 @@
 #include "measurement/published_calls.hpp"
 #include "measurement/run_marker.hpp"
 
+#include <ctime>
+#include <tuple>
+
+#include <sys/stat.h>
+
 namespace culprit::merge {
 
 using measurement::RunMarker;
@@ -53,6 +58,24 @@ bool went_on(const std::filesystem::path& directory, std::filesystem::file_time_
       if (measurement::lived_until_ns(at->path()) > until_ns + kHeartbeats) return true;
     } catch (const measurement::MeasurementError&) {  // the merge says what is wrong with it
       continue;
+    }
+  }
+  return false;
+}
+
+bool measurements_came_later(const std::filesystem::path& directory, const std::filesystem::path& database) {
+  const auto is_before = [](const timespec& one, const timespec& other) {
+    return std::tie(one.tv_sec, one.tv_nsec) < std::tie(other.tv_sec, other.tv_nsec);
+  };
+  struct stat merged {};
+  if (::stat(database.c_str(), &merged) != 0) return false;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
+    struct stat file {};
+    if (at->path().extension() == ".culprit" && ::stat(at->path().c_str(), &file) == 0 &&
+        is_before(merged.st_mtim, file.st_ctim)) {
+      return true;
     }
   }
   return false;
