@@ -144,8 +144,8 @@ void PersistentMaking::keep_collective(MPI_Request request, const Amounts& moved
 
 void PersistentStart::count(const RequestStart& facts, CulpritCallCount* slot) {
   for (int n = 0; n < facts.count; ++n) {
-    const MPI_Request before = handles_.before(facts, n);
-    const MPI_Request now = facts.requests[n];
+    const auto before = handles_.before(facts, n);
+    const auto now = facts.requests[n];
     Outgoing moved;
     if (before != now && outgoing.take(key_of(before), moved) && !outgoing.add(key_of(now), moved)) lose();
     if (outgoing.find(key_of(now), moved)) {
@@ -179,12 +179,12 @@ bool RequestCompletion::find_room(const Requests& requests) {
 
 void RequestCompletion::begin(Requests& requests) {
   const int count = std::max(requests.count, 0);
-  const MPI_Request none = no_request();
+  const auto none = no_request();
   handles_ = few_handles_;
   statuses_ = few_statuses_;
   if (count > kFew) {
     if (std::all_of(requests.requests, requests.requests + count,
-                    [none](MPI_Request one) { return one == none; }))
+                    [&none](MPI_Request one) { return one == none; }))
       return;
     if (!find_room(requests)) {
       std::for_each_n(requests.requests, count, give_up);
@@ -219,11 +219,11 @@ int RequestCompletion::completed_requests(const Requests& requests) const {
 }
 
 void RequestCompletion::count(const Requests& requests, int result, CulpritCallCount* slot) const {
-  const MPI_Request none = no_request();
+  const auto none = no_request();
   const int items = completed_requests(requests);
   for (int n = 0; n < items; ++n) {
     const int index = requests.completed != nullptr ? requests.completed[n] : n;
-    const MPI_Request request = handles_[index];
+    const auto request = handles_[index];
     const MPI_Status& status = requests.statuses[n];
     const int error = result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;
     if (request == none || error == MPI_ERR_PENDING) continue;

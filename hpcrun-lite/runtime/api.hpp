@@ -39,7 +39,7 @@ struct CulpritPartnerCount {
 /// Those of all paths and partners, by a hash of their keys. Paths for which there is no room have the last
 /// slot together; further partners are not counted. Memory is touched where there is something to count.
 struct CulpritCallTable {
-  static constexpr std::size_t kSlots = 4096;
+  static constexpr std::size_t kSlots = 16384;
   static constexpr std::size_t kPartners = 256;
   static constexpr std::size_t kProbes = 8;  ///< slots that one key may have
   static constexpr std::size_t kIoSlots = 1024;

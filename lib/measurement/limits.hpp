@@ -28,8 +28,8 @@ inline constexpr std::size_t kPopulatedThreads = 256;
 // of one start routine a new thread continues the tree of an ended one, or each would cost 64 KiB of disk.
 inline constexpr std::uint32_t kEndedTrees = 64;
 // Accumulators of one-sided communication per thread: call paths × windows × groups of peers. A power of two;
-// three quarters are used, so that searches stay short.
-inline constexpr std::size_t kEpochSlots = 4096;
+// three quarters are used, so that searches stay short. NWChem's threads call MPI on 3 400 paths.
+inline constexpr std::size_t kEpochSlots = 16384;
 inline constexpr std::size_t kEpochAccumulators = kEpochSlots / 4 * 3;
 /// What comes after these is distinguished by call path, kind and size alone, in as many more.
 inline constexpr std::size_t kCoarseAccumulators = kEpochSlots / 16;

@@ -1,8 +1,9 @@
-// One rank sends itself messages from stacks of many depths: each is another place for who counts calls.
+// One rank sends itself messages on many call paths, from stacks of many depths: each is another place for
+// who counts calls.
 #include <mpi.h>
 #include <stddef.h>
 
-enum { kPlaces = 600, kRounds = 4 };
+enum { kDepth = 11, kPlaces = 1 << kDepth, kRounds = 4 };
 
 __attribute__((noinline)) static void send_from(int depth) {
   *(volatile char*)__builtin_alloca(16 * (size_t)(depth + 1)) = 0;
@@ -13,10 +14,23 @@ __attribute__((noinline)) static void send_from(int depth) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+// Left or right: two places that call.
+__attribute__((noinline)) static void descend(int depth, int place) {
+  if (depth == kDepth) {
+    send_from(place);
+  } else if (place >> depth & 1) {
+    descend(depth + 1, place);
+    __asm__ volatile("# left");
+  } else {
+    descend(depth + 1, place);
+    __asm__ volatile("# right");
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   for (int round = 0; round < kRounds; ++round) {
-    for (int place = 0; place < kPlaces; ++place) send_from(place);
+    for (int place = 0; place < kPlaces; ++place) descend(0, place);
   }
   MPI_Finalize();
 }

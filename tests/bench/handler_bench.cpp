@@ -67,7 +67,7 @@ std::uint32_t region_module(RegionName /*name*/) {
 }
 
 // No interpreter runs in it.
-bool python_runs() {
+bool python_runs(const Thread* /*thread*/) {
   return false;
 }
 

@@ -105,11 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::size_t kHead = 2;
   static auto* const thread = [] {
     runtime::find_python();
-    if (!runtime::python_runs()) std::abort();
     python::types = {.code = 0x11, .string = 0x22, .bytes = 0x33};
     void* const place =
         mmap(nullptr, sizeof(runtime::Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return static_cast<runtime::Thread*>(place);
+    auto* const made = static_cast<runtime::Thread*>(place);
+    if (!runtime::python_runs(made)) std::abort();
+    return made;
   }();
   if (size < kHead) return 0;
   memory = {data + kHead, size - kHead};

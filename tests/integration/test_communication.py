@@ -19,7 +19,7 @@ STARTED = {"MPI_Send": (22, 1000 + 700 + 30 + 40), "MPI_Isend": (18 + 10, 6 * 15
 COMPLETING = (
     "MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Test", "MPI_Testany", "MPI_Testall", "MPI_Request_get_status", "MPI_Request_free")
 SENDING = ("MPI_Send", "MPI_Isend", "MPI_Start", "MPI_Isendrecv", "MPI_Isendrecv_replace")
-PLACES = 4 * 600  # of call_places
+PLACES = 2048  # of call_places, each four times
 TOO_MANY = 100_000  # receives at one time, of which there is room for 98 304
 # How many calls of these move all depends on when messages arrive.
 AS_IT_COMES = {"MPI_Waitsome", "MPI_Testsome"}
@@ -129,11 +129,14 @@ class Communication(harness.Workspace):
         self.assertEqual(waits, (1, TOO_MANY - int(said[1]), 0, TOO_MANY - int(said[1])))
 
     def check_places(self, mpi):
-        """Calls from more places than programs usually have."""
+        """Calls on as many paths as large programs have."""
         command = [harness.HPCRUN, "-q", "-o", self.here / "run", harness.PROGRAMS / f"call_places.{mpi}"]
         harness.launch(mpi, 1, command)
-        moved = self.moved(harness.viewer_json(self.merge(self.here / "run"), "communication"))
-        self.assertEqual(moved["MPI_Isend"], (PLACES, PLACES, 8 * PLACES, 0))
+        communication = harness.viewer_json(self.merge(self.here / "run"), "communication")
+        moved = self.moved(communication)
+        self.assertEqual(moved["MPI_Isend"], (4 * PLACES, 4 * PLACES, 32 * PLACES, 0))
+        paths = [path for path in communication["paths"] if path["path"][-1]["name"] == "MPI_Isend"]
+        self.assertEqual([path["calls"] for path in paths], [4] * PLACES)
         self.assertNotIn("further call paths", moved)
 
     def check_languages(self, mpi):

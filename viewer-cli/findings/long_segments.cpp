@@ -51,7 +51,7 @@ bool are_exceptions(const database::Variation& variation) {
 }
 
 std::string outlier_phrase(const database::Contents& experiment, const Variation::Outlier& outlier) {
-  const std::string line = of_lines(experiment, "rank " + std::to_string(outlier.rank));
+  std::string line = of_lines(experiment, "rank " + std::to_string(outlier.rank));
   if (outlier.location == database::kNone || lines_are_threads(experiment)) return line;
   const std::uint32_t thread = experiment.locations[outlier.location].thread;
   return thread == 0 ? line : line + " thread " + std::to_string(thread);

@@ -349,7 +349,7 @@ FrameKey key_of_address(std::uint64_t address, FrameKind kind) {
 }
 
 NodeIndex current_path(Thread* thread, const unwind::Registers& start, WalkFlaws& flaws) {
-  if (python_runs()) [[unlikely]]
+  if (python_runs(thread)) [[unlikely]]
     keep_python(thread);
   return walk_path(thread, start, flaws);
 }
@@ -361,7 +361,7 @@ NodeIndex find_call_path(Thread* thread, const unwind::Registers& here, CulpritP
   if (path.pc == 0) {
     order.start = &here;
     on_handler_stack(thread, find_anywhere, &order);
-  } else if (python_runs()) [[unlikely]] {
+  } else if (python_runs(thread)) [[unlikely]] {
     on_handler_stack(thread, find_from_python, &order);
   } else {
     find_known_path(order);

@@ -56,7 +56,7 @@ void add_moved_bytes(Direction direction, std::uint64_t bytes, const InterposedC
   const bool others = &slot == &table.io[CulpritCallTable::kIoSlots];
   (direction == Direction::read ? slot.received : slot.sent) += bytes;
   ++slot.calls;
-  const bool interpreted = python_runs();
+  const bool interpreted = python_runs(this_thread());
   if (slot.tree == 0 || slot.calls >= (interpreted ? kCallsInterpreted : kCallsHandedOver) ||
       slot.sent + slot.received >= (interpreted ? kBytesInterpreted : kBytesHandedOver)) [[unlikely]] {
     if (interpreted) slot.tree = 0;

@@ -313,8 +313,8 @@ void find_python() {
   dlerror();  // what was not found is no error of the program's
 }
 
-bool python_runs() {
-  return thread_state != nullptr;
+bool python_runs(const Thread* thread) {
+  return thread_state != nullptr && (thread_state() != nullptr || thread->python.depth != 0);
 }
 
 void read_python_chain(Thread* thread, PythonChain& chain) {
@@ -365,7 +365,7 @@ void keep_python_chain(Thread* thread, PythonChain& chain) {
 }
 
 void forget_python_modules() {
-  if (python_runs()) forget_modules();  // what was never touched stays so
+  if (thread_state != nullptr) forget_modules();  // what was never touched stays so
 }
 
 }  // namespace culprit::runtime

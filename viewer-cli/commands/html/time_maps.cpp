@@ -166,6 +166,7 @@ class Maps {
       }
     }
     std::vector<std::pair<double, database::WaitPattern>> sorted;
+    sorted.reserve(sums.size());
     for (const auto& [pattern, sum] : sums) sorted.emplace_back(sum, pattern);
     std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto& each) { return each.first; });
     std::vector<database::WaitPattern> most;
