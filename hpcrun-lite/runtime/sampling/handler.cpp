@@ -117,8 +117,10 @@ bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
   const std::uint64_t elapsed = weight * thread->grid.period();
   if (flaws.any()) [[unlikely]]
     count_flaws(thread, flaws, elapsed);
-  if (met.context != nullptr && met_own_work(thread)) [[unlikely]]
-    thread->calls.cost.sampled_ns += thread->grid.period();
+  // A tick that the thread owes came in our code. Ticks that passed while it had no processor count, too:
+  // what recording adds to the work of a thread makes these pauses longer in like proportion.
+  if (met.context == nullptr || met_own_work(thread)) [[unlikely]]
+    thread->calls.cost.sampled_ns += elapsed;
   if (thread->calls.cost.sampled_ns > thread->calls.cost.recorded_ns) [[unlikely]]
     record_call_cost(thread);
   const CodeMark found = current_mark(thread, start, flaws);
@@ -154,7 +156,6 @@ void take_tick(Thread* thread, const void* context) {
     thread->grid.pass(time);
     done = true;
   } else if (is_counting(thread, unwind::registers_of(context).sp)) {
-    thread->calls.cost.sampled_ns += thread->grid.period();
     thread->owes_tick = true;
   } else if (begin_recording(thread)) {
     if (thread->parking.on.load(std::memory_order_relaxed)) end_parking(thread, time);
