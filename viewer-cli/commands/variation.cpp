@@ -26,14 +26,17 @@ namespace {
 
 using database::Variation;
 
+/// The thread that took long in an outlier; empty where older writers do not say, and where there is none.
+Table::Cell thread_cell(const database::Contents& experiment, const Variation::Outlier* outlier) {
+  if (outlier == nullptr || outlier->location == database::kNone) return {};
+  return std::uint64_t{experiment.locations[outlier->location].thread};
+}
+
 Table outliers_table(const database::Contents& experiment, const Variation& variation) {
   Table table{{{"rank"}, {"thread"}, {"iteration"}, {"sos_s"}, {"median_s"}, {"path"}}, {}};
   for (const Variation::Outlier& one : variation.outliers) {
-    const Table::Cell thread = one.location == database::kNone
-                                   ? Table::Cell()
-                                   : std::uint64_t{experiment.locations[one.location].thread};
-    table.rows.push_back({std::int64_t{one.rank}, thread, std::uint64_t{one.segment}, seconds_of(one.sos_ns),
-                          seconds_of(variation.median_ns), Table::Path{one.context}});
+    table.rows.push_back({std::int64_t{one.rank}, thread_cell(experiment, &one), std::uint64_t{one.segment},
+                          seconds_of(one.sos_ns), seconds_of(variation.median_ns), Table::Path{one.context}});
   }
   return table;
 }
@@ -195,19 +198,20 @@ void write_variation(std::ostream& out, const Screen& screen, const database::Co
   write_metrics_of_segments(out, screen, experiment, variation);
 }
 
-/// `path` is where a segment that took unusually long spent most of its time, and behind each metric the path
-/// where most was counted of one that has unusually much of it, as in JSON.
+/// `thread` is the one that took long in a segment that took unusually long, `path` where it spent most of
+/// its time; behind each metric is the path where most was counted of a segment that has unusually much of
+/// it, as in JSON.
 Table segments_table(const database::Contents& experiment, const Variation& variation) {
   using Paths = std::map<std::pair<std::int32_t, std::uint32_t>, database::ContextId>;
   const auto path_of = [](const Paths& paths, std::int32_t rank, std::uint32_t segment) {
     const auto found = paths.find({rank, segment});
     return Table::Path{found == paths.end() ? database::kNone : found->second};
   };
-  Paths outliers;
-  for (const Variation::Outlier& one : variation.outliers) outliers[{one.rank, one.segment}] = one.context;
+  std::map<std::pair<std::int32_t, std::uint32_t>, const Variation::Outlier*> outliers;
+  for (const Variation::Outlier& one : variation.outliers) outliers[{one.rank, one.segment}] = &one;
   const std::vector<SegmentMetric> metrics = segment_metrics(experiment, variation);
   std::vector<Paths> high(metrics.size());
-  Table table{{{"rank"}, {"iteration"}, {"begin_s"}, {"sos_s"}, {"outlier"}, {"path"}}, {}};
+  Table table{{{"rank"}, {"iteration"}, {"begin_s"}, {"sos_s"}, {"outlier"}, {"thread"}, {"path"}}, {}};
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     table.columns.push_back({metrics[i].name});
     table.columns.push_back({metrics[i].name + " path"});
@@ -216,9 +220,12 @@ Table segments_table(const database::Contents& experiment, const Variation& vari
   }
   for (const Variation::Row& row : variation.rows) {
     for (std::uint32_t i = 0; i < row.sos_ns.size(); ++i) {
+      const auto found = outliers.find({row.rank, i});
+      const Variation::Outlier* const outlier = found == outliers.end() ? nullptr : found->second;
       std::vector<Table::Cell>& cells = table.rows.emplace_back(std::vector<Table::Cell>{
           std::int64_t{row.rank}, std::uint64_t{i}, Table::cell(begin_s(experiment, row, i)),
-          seconds_of(row.sos_ns[i]), outliers.contains({row.rank, i}), path_of(outliers, row.rank, i)});
+          seconds_of(row.sos_ns[i]), outlier != nullptr, thread_cell(experiment, outlier),
+          Table::Path{outlier == nullptr ? database::kNone : outlier->context}});
       for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
         cells.emplace_back(metrics[metric].value(row.values[metrics[metric].index][i]));
         cells.emplace_back(path_of(high[metric], row.rank, i));
