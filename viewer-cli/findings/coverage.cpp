@@ -43,22 +43,28 @@ double share_for_late_ranks(const views::Figures& figures, const Blamed& blamed)
 }
 
 /// Whether time lines show that ranks wait for the same rank all the time, in each call that they wait in
-/// within a context: most of what each waits there is for one.
+/// within a context: most of what each waits there is for one, and that one does not wait for it in turn.
 bool waits_for_the_same(const database::Contents& experiment, const Blamed& blamed) {
   constexpr double kNearlyAll = 0.8;
-  std::map<std::pair<std::uint32_t, database::ContextId>, std::map<std::uint32_t, double>> by_call;
+  using Call = std::pair<std::uint32_t, database::ContextId>;  ///< of a thread
+  std::map<Call, std::map<std::uint32_t, double>> by_call;
   const database::ContextId within = blamed.context, end = experiment.contexts[within].end;
   for (const database::Wait& wait : experiment.waits()) {
     const bool here = within <= wait.context && wait.context < end;
     if (here && wait.exact && metrics::is_whole_wait(wait.pattern) && wait.cause_location != database::kNone)
       by_call[{wait.location, wait.context}][wait.cause_location] += static_cast<double>(wait.ns);
   }
+  const auto waited_ns = [&by_call](const Call& call, std::uint32_t cause) {
+    const auto found = by_call.find(call);
+    return found == by_call.end() || !found->second.contains(cause) ? 0 : found->second.at(cause);
+  };
   double all_ns = 0, same_ns = 0;
   for (const auto& [call, by_cause] : by_call) {
     double largest_ns = 0;
     for (const auto& [cause, ns] : by_cause) {
       all_ns += ns;
-      largest_ns = std::max(largest_ns, ns);
+      // Of two ranks that are late by turns each waits for one rank, too.
+      largest_ns = std::max(largest_ns, ns - waited_ns({cause, call.second}, call.first));
     }
     same_ns += largest_ns;
   }

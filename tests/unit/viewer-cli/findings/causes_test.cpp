@@ -185,6 +185,10 @@ TEST_CASE("that the slow rank changes over time is said where time lines show it
     alternating.wait_for(WaitPattern::late_sender, rank, rank - 1, 8 * kSecond);
   CHECK(why(alternating) ==
         "20.0 s remain unexplained: in each call, ranks wait for the same rank all the time; see `causes`.");
+  alternating.sample.build().waits.clear();  // two ranks by turns
+  alternating.wait_for(WaitPattern::wait_at_nxn, 1, 0, 12 * kSecond);
+  alternating.wait_for(WaitPattern::wait_at_nxn, 0, 1, 12 * kSecond);
+  CHECK(why(alternating) == "20.0 s remain unexplained: the slow rank changes over time; see `causes`.");
   alternating.sample.build().trace.traced = 0;
   CHECK(why(alternating) ==
         "20.0 s remain unexplained: sums over the run do not show what ranks waited for; hpcrun-lite --trace "
