@@ -181,7 +181,7 @@ class Search {
   void merge_equal();
   void hand_inwards();
   void doubt_pool(Suspect& suspect) const;
-  [[nodiscard]] bool holds(const Suspect& suspect, ContextId x) const;
+  [[nodiscard]] bool holds(const Found& found, ContextId x) const;
   [[nodiscard]] double threads() const { return role_.threads; }
 
   std::span<const database::Context> contexts_;
@@ -488,10 +488,10 @@ void Search::hand_inwards() {
     std::vector<Found*> inner;
     double excess = 0;
     double explained = 0;
-    for (std::size_t k = i + 1; k < found_.size() && !found_[i].own && !found_[i].apart; ++k) {
+    for (std::size_t k = i + 1; k < found_.size() && !found_[i].apart; ++k) {
       const Suspect& other = found_[k].suspect;
       if (other.balanced >= contexts_[outer.balanced].end) break;
-      if (other.balanced == outer.balanced || !holds(outer, other.suspect)) continue;
+      if (other.balanced == outer.balanced || !holds(found_[i], other.suspect)) continue;
       inner.push_back(&found_[k]);
       excess += static_cast<double>(other.excess_ns);
       explained += static_cast<double>(other.explains_ns);
@@ -505,10 +505,16 @@ void Search::hand_inwards() {
   found_ = std::move(kept);
 }
 
-/// Whether `x` is or lies in one of a suspect's scopes.
-bool Search::holds(const Suspect& suspect, ContextId x) const {
-  const auto after = std::ranges::upper_bound(suspect.scopes, x);
-  return after != suspect.scopes.begin() && x < contexts_[*(after - 1)].end;
+/// Whether `x` is or lies in one of a suspect's scopes and, where it is these without what they call, in no
+/// procedure below.
+bool Search::holds(const Found& found, ContextId x) const {
+  const std::vector<ContextId>& scopes = found.suspect.scopes;
+  const auto after = std::ranges::upper_bound(scopes, x);
+  if (after == scopes.begin() || x >= contexts_[*(after - 1)].end) return false;
+  for (; found.own && x != *(after - 1); x = contexts_[x].parent) {
+    if (parts_.is_procedure(x)) return false;
+  }
+  return true;
 }
 
 /// Where the threads that do not run a suspect may serve other work, it is a hint, and no saving is stated.

@@ -364,4 +364,34 @@ TEST_CASE("what an outer scope's suspect explains is handed to those found withi
   CHECK(suspects[1].explained == std::vector<database::Explained>{{inner, 600}, {main, 300}});
 }
 
+TEST_CASE("what a procedure does itself, by several calls, is handed to the call within") {
+  // main() { for (…) { work(); even(); barrier(); } work(); barrier(); }
+  TreeFixture tree;
+  const ContextId main = tree.add(0, ContextKind::procedure);
+  const ContextId inner = tree.at_line(main, ContextKind::loop, 20);
+  const auto add_loop = [&](ContextId caller) {
+    return tree.at_line(tree.call(caller, kWork, 21), ContextKind::loop, 40);
+  };
+  const ContextId slow = add_loop(inner);
+  const ContextId called = tree.call(slow, 9, 41);
+  const ContextId line = tree.at_line(slow, ContextKind::statement, 42);
+  const ContextId even = tree.call(inner, kSecond, 22);
+  const ContextId inner_wait = tree.add_wait(inner);
+  const ContextId also = tree.at_line(add_loop(main), ContextKind::statement, 42);
+  const ContextId outer_wait = tree.add_wait(main);
+  RoleFixture role(tree.contexts(), 2);
+  role.spend(line, {40000, 8000});
+  role.spend(called, {5000, 5000});
+  role.spend(even, {5000, 5000});
+  role.spend(also, {100, 100});
+  role.spend(inner_wait, {0, 32000}, true);
+  role.spend(outer_wait, {0, 320}, true);
+  const std::vector<BlameRow> blame = {{main, 320, 0, 0}, {inner, 32000, 0, 0}};
+  const auto suspects =
+      find_suspects(tree.contexts(), {0, role.locations()}, role.view(), blame, role.by_thread(), {});
+  REQUIRE(suspects.size() == 1);
+  CHECK(suspects[0].suspect == line);
+  CHECK(suspects[0].explains_ns == 32000);  // its excess makes each wait once
+}
+
 }  // namespace suspected_procedures_test
