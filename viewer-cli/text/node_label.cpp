@@ -2,6 +2,7 @@
 
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
+#include "views/joining.hpp"
 
 #include <algorithm>
 
@@ -86,6 +87,19 @@ std::vector<std::string> remarks_of(const views::View& view, const views::Visibl
   for (std::string& remark : remarks) remark.insert(0, folded + "  ");
   remarks.push_back(folded);
   return remarks;
+}
+
+std::string_view folded_library(const views::View& view, const views::VisibleNode& row) {
+  if (!row.fold || !row.fold->library) return {};
+  const views::Frame frame = view.frame(row.node);
+  const bool python = frame.module == database::kPythonModule || views::is_interpreter(frame);
+  return python ? "Python's interpreter" : "std::";
+}
+
+std::string folded_phrase(const views::View& view, const views::VisibleNode& row) {
+  if (const std::string_view library = folded_library(view, row); !library.empty())
+    return std::string(library) + " folded (u)";
+  return row.fold && row.fold->recursion > 0 ? "recursion folded (u)" : "";
 }
 
 std::string_view name_among_siblings(const views::View& view, const views::VisibleNode& row) {

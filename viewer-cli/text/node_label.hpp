@@ -20,6 +20,12 @@ std::string row_label(const views::View& view, const views::VisibleNode& row);
 std::vector<std::string> remarks_of(const views::View& view, const views::VisibleNode& row,
                                     const std::string& arrow);
 
+/// The library whose insides a row folds: `std::`, or Python's interpreter; empty where it folds none.
+std::string_view folded_library(const views::View& view, const views::VisibleNode& row);
+
+/// What a row folds that has rows of its own on demand: `recursion folded (u)`; empty where that is nothing.
+std::string folded_phrase(const views::View& view, const views::VisibleNode& row);
+
 struct FittedLabel {
   std::string name, remark;
 };

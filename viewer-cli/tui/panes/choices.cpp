@@ -154,8 +154,9 @@ void turn_folding(Workspace& workspace, Host& host) {
   views::PassedOver& over = workspace.passed_over;
   over.recursion = over.library = !over.recursion;
   host.figures_changed();
-  host.notify(over.recursion ? "Recursion, the insides of std:: and calls too short to sample are folded"
-                             : "Each frame has its own row (u folds recursion and the insides of std::)");
+  host.notify(over.recursion
+                  ? "Recursion, the insides of std:: and Python, and calls too short to sample are folded"
+                  : "Each frame has its own row (u folds recursion and the insides of std:: and Python)");
 }
 
 Prompt ranks_prompt(Workspace& workspace, Host& host) {

@@ -1,5 +1,6 @@
 #include "tui/panes/flame_pane.hpp"
 
+#include "text/node_label.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/choices.hpp"
@@ -351,13 +352,8 @@ std::string FlamePane::status() const {
   const FlameSpan* const at = current();
   if (at == nullptr) return {};
   const std::string title = at->whole_run ? "the whole run" : workspace_.title_of({view(), at->row.node});
-  const bool recursion = at->row.fold && at->row.fold->recursion > 0;
-  const bool library = at->row.fold && at->row.fold->library;
-  return title +
-         (library     ? "  std:: folded (u)"
-          : recursion ? "  recursion folded (u)"
-                      : "") +
-         ": " + share_of(at->value, spans_.front().value);
+  const std::string folded = at->whole_run ? "" : folded_phrase(workspace_.view(view()), at->row);
+  return title + (folded.empty() ? "" : "  ") + folded + ": " + share_of(at->value, spans_.front().value);
 }
 
 std::string FlamePane::path() const {

@@ -214,7 +214,8 @@ bool TreePane::ask_for(char32_t letter) {
 }
 
 std::string TreePane::nothing_below(const Item& item) const {
-  if (item.fold && item.fold->library) return "Nothing but the insides of std:: is below it (u shows them)";
+  if (const std::string_view library = folded_library(workspace_.view(view_), item); !library.empty())
+    return "Nothing but the insides of " + std::string(library) + " is below it (u shows them)";
   return "Nothing is below it" +
          std::string(workspace_.passed_over.wait_internals ? " (o shows what is left out)" : "");
 }
@@ -402,8 +403,7 @@ std::string TreePane::status() const {
   if (at->fold && !at->fold->unsampled.empty())
     return row_label(view, *at) + ": no sample fell into them (Enter opens them)";
   std::string text = workspace_.title_of({view_, at->node});
-  if (at->fold && (at->fold->library || at->fold->recursion > 0))
-    text += at->fold->library ? "  std:: folded (u)" : "  recursion folded (u)";
+  if (const std::string folded = folded_phrase(view, *at); !folded.empty()) text += "  " + folded;
   if (at->call) {
     const std::string site = place(view.frame(*at->call));
     if (!site.empty()) text += "  called at " + site;

@@ -5,8 +5,10 @@
 #include "text/screen.hpp"
 #include "text/shorten.hpp"
 #include "text/table.hpp"
+#include "views/calling_context.hpp"
 #include "views/sample_experiment.hpp"
 
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -63,6 +65,34 @@ TEST_CASE("A short call path loses code without names before the program's own f
   CHECK(path_line(experiment, at, 60, true) == "<module> › main › Solver.exchange › MPI_Mprobe");
   CHECK(path_line(experiment, experiment.contexts[at].parent, 50, true) ==
         "<module> › main › Solver.exchange › MPI.so@0xe2520");
+}
+
+TEST_CASE("A row that folds a library says which one") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME"});
+  const std::uint32_t location = sample.add_location(0, 0, sample.add_role("main"));
+  const auto add = [&](const char* name, const char* file, const char* module) {
+    const database::ContextId at = sample.add(0, {ContextKind::procedure, name, file, 1, module});
+    sample.set(sample.add(at, {ContextKind::statement, "", file, 1}), 0, location, 1);
+    return at;
+  };
+  const database::ContextId python = add("Solver.step", "heat.py", "<python>");
+  const database::ContextId interpreter = add("Py_FinalizeEx", "", "/usr/bin/python3.11");
+  const database::ContextId standard = add("std::sort", "stl_algo.h", "/bin/a");
+  sample.finish();
+  const views::Figures figures(sample);
+  views::CallingContext view(figures);
+  const auto phrase = [&](database::ContextId at, const views::Fold& fold) {
+    return folded_phrase(view, {.node = at, .call = {}, .fold = std::make_shared<views::Fold>(fold)});
+  };
+  views::Fold library, recursion;
+  library.library = true;
+  recursion.recursion = 3;
+  CHECK(phrase(python, library) == "Python's interpreter folded (u)");
+  CHECK(phrase(interpreter, library) == "Python's interpreter folded (u)");
+  CHECK(phrase(standard, library) == "std:: folded (u)");
+  CHECK(phrase(python, recursion) == "recursion folded (u)");
+  CHECK(folded_phrase(view, {.node = python, .call = {}, .fold = {}}).empty());
 }
 
 TEST_CASE("Numbers are grouped by thousands") {
