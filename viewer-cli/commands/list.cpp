@@ -80,7 +80,10 @@ void write_list(std::ostream& out, const Screen& screen, const database::Content
                     " each; --format json or csv leaves out nothing",
                 screen.width)
         << '\n';
-  if (list.has_sets) out << screen.dim("--by-rank lists single ranks") << '\n';
+  if (list.has_sets) {
+    const char* const single = experiment.run.ranks == 0 ? "threads" : "ranks";
+    out << screen.dim(std::string("--by-rank lists single ") + single) << '\n';
+  }
   for (const std::string& note : list.notes) out << wrap(note, screen.width) << '\n';
 }
 

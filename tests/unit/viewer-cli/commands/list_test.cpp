@@ -77,6 +77,9 @@ in the MPI library and 36 s for late ranks (listed here).
     held until main › cg_iterate › loop at solver.c:412 › spmv › loop at spmv.c:90
 --by-rank lists single ranks
 )");
+  WaitingSample threads;
+  threads.sample.build().run.ranks = 0;
+  CHECK_THAT(run(threads.sample, {"waits"}), Catch::Contains("--by-rank lists single threads\n"));
 }
 
 TEST_CASE("waits, blame: what threads wait that only serve others is in no sum, and listed last") {
