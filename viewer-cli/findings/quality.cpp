@@ -22,9 +22,10 @@
 namespace culprit::viewer {
 namespace {
 
-constexpr double kManyPartial = 0.01;     // of the time
-constexpr double kManyUnresolved = 0.05;  // of the samples
-constexpr double kCostly = 0.05;          // of the time: what the runtime keeps sampling below
+constexpr double kManyPartial = 0.01;         // of the time
+constexpr double kManyUnresolved = 0.05;      // of the samples
+constexpr std::uint64_t kEnoughSamples = 20;  // as many as a verdict asks for of a thread
+constexpr double kCostly = 0.05;              // of the time: what the runtime keeps sampling below
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -419,8 +420,10 @@ std::vector<std::string> quality_warnings(const database::Contents& experiment) 
   warn_of_recording(experiment, warn);
   warn_of_traces(experiment, warn);
   warn_of_unnamed_code(experiment, warn);
-  // Of a program that waits sampling takes a large part of little CPU time.
-  if (const auto [share, of] = sampling_share(experiment); share > kCostly && costs_processors(experiment)) {
+  // Of a program that waits sampling takes a large part of little CPU time. A thread's first samples cost
+  // most: a run of few is too short to say, and needs more of them.
+  if (const auto [share, of] = sampling_share(experiment);
+      share > kCostly && experiment.quality.samples >= kEnoughSamples && costs_processors(experiment)) {
     warn("sampling itself took " + percent(share) + " of the " + of +
          "; sample more slowly (hpcrun-lite -e REALTIME@f100).");
   }

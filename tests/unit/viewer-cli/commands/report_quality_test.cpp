@@ -38,6 +38,15 @@ TEST_CASE("What makes the figures less than complete is noted") {
   CHECK(text.find("no names") == std::string::npos);
 }
 
+TEST_CASE("A run of few samples is not told to sample more slowly, whatever its first samples cost") {
+  SolverSample solver;
+  solver.sample.build().quality.handler_ns = 8000 * kSecond;
+  const std::string advice = "sample more slowly (hpcrun-lite -e REALTIME@f100)";
+  CHECK(run(solver.sample, {}).find(advice) != std::string::npos);
+  solver.sample.build().quality.samples = 19;
+  CHECK(run(solver.sample, {}).find(advice) == std::string::npos);
+}
+
 TEST_CASE("Where most samples lost their call path, there is no verdict, and where many did, none is sure") {
   SolverSample solver;
   database::Quality& quality = solver.sample.build().quality;
