@@ -210,6 +210,19 @@ std::vector<OwnWork> own_work(const views::Figures& figures, std::uint32_t time,
   return result;
 }
 
+/// Whether what work lacks in CPU time is sleep: by the kernel's scheduler, threads were not ready to run
+/// without a processor for most of it, be it in their work or in waits.
+bool mostly_sleeps(const database::Contents& experiment) {
+  double gone_ns = 0, ready_ns = 0;
+  for (const database::ScheduledThread& thread : experiment.machine().threads) {
+    const auto work = static_cast<double>(thread.work_ns), cpu = static_cast<double>(thread.work_cpu_ns);
+    const double gone = std::max(0.0, work - cpu);
+    gone_ns += gone;
+    ready_ns += std::min(gone, static_cast<double>(thread.runnable_ns));
+  }
+  return gone_ns > 2 * ready_ns;
+}
+
 void add_work(const views::Figures& figures, std::uint32_t time, std::span<const ContextId> left_out,
               Diagnosis& diagnosis) {
   const database::Contents& experiment = figures.experiment();
@@ -222,7 +235,7 @@ void add_work(const views::Figures& figures, std::uint32_t time, std::span<const
   diagnosis.work_of_s = diagnosis.work_on_processor
                             ? views::total_without(figures, views::find_column(experiment, "CPU"), left_out)
                             : diagnosis.total_s;
-  const bool knows_sleep = !starved && !experiment.machine().threads.empty();
+  const bool knows_sleep = !starved && mostly_sleeps(experiment);
   const std::vector<OwnWork> own = own_work(figures, time, other, starved);
   for (database::FlatId scope = 0; scope < own.size(); ++scope) {
     if (own[scope].seconds <= 0) continue;

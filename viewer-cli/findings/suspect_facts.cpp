@@ -15,6 +15,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace culprit::viewer {
 namespace {
@@ -110,6 +111,26 @@ bool take_longer_for_all(const views::Figures& figures, const SuspectFacts& fact
          more_outside <= more * kAlike;
 }
 
+/// Whether the culprits' excess takes hardly any CPU time.
+bool sleeps(const SuspectFacts& facts) {
+  constexpr double kHardlyRuns = 0.1;
+  return facts.excess_cpu_share.value_or(1) < kHardlyRuns;
+}
+
+/// Whether none of the threads that are compared is of a culprit's process, but for culprits.
+bool are_apart(const database::Contents& experiment, const database::Suspect& suspect,
+               std::span<const std::uint32_t> compared) {
+  const auto process = [&](std::uint32_t location) {
+    const database::LocationEntry self = experiment.locations[location];
+    return std::pair(self.host, self.pid);
+  };
+  return std::ranges::none_of(compared, [&](std::uint32_t other) {
+    return std::ranges::find(suspect.locations, other) == suspect.locations.end() &&
+           std::ranges::any_of(suspect.locations,
+                               [&](std::uint32_t one) { return process(one) == process(other); });
+  });
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> compared_threads(const views::Figures& figures, std::uint32_t role) {
@@ -183,6 +204,7 @@ SuspectFacts examine(const views::Figures& figures, const database::Suspect& sus
     facts.more_work = more_than_others(on_cpu);
   if (excess > 0) facts.excess_cpu_share = std::clamp((on_cpu.culprits - on_cpu.all) / excess, 0.0, 1.0);
   facts.longer_for_all = take_longer_for_all(figures, facts, outside, compared);
+  facts.may_wait = experiment.run.ranks == 0 && sleeps(facts) && are_apart(experiment, suspect, compared);
   return facts;
 }
 
@@ -224,14 +246,12 @@ bool lacks_cpu(const SuspectFacts& facts) {
 }
 
 bool may_save(const database::Contents& experiment, const SuspectFacts& facts) {
-  constexpr double kHardlyRuns = 0.1;
   if (lacks_cpu(facts) || facts.suspect->doubt == database::Doubt::pools) return false;
-  return experiment.run.ranks > 0 ||
-         (!reads_or_writes(facts) && facts.excess_cpu_share.value_or(1) >= kHardlyRuns);
+  return experiment.run.ranks > 0 || (!reads_or_writes(facts) && !sleeps(facts));
 }
 
 database::Confidence confidence_of(const SuspectFacts& facts) {
-  if (lacks_cpu(facts)) return database::Confidence::hint;
+  if (lacks_cpu(facts) || facts.may_wait) return database::Confidence::hint;
   const bool sure = facts.suspect->confidence == database::Confidence::sure;
   return sure && facts.longer_for_all ? database::Confidence::likely : facts.suspect->confidence;
 }

@@ -31,6 +31,9 @@ struct SuspectFacts {
   /// The culprits take longer for nearly all that they do, alike: their processors may be slow, which counts
   /// of instructions would tell, but there are none (docs/algorithms.md 5.6).
   bool longer_for_all = false;
+  /// Without ranks: the culprits sleep there, and the others are threads of other processes. They may well
+  /// wait for these, as a shell does.
+  bool may_wait = false;
 };
 
 /// What a role's threads take outside of communication, waits, MPI_Init and MPI_Finalize.
@@ -54,8 +57,8 @@ bool lacks_cpu(const SuspectFacts& facts);
 /// the other threads may be there for other work.
 bool may_save(const database::Contents& experiment, const SuspectFacts& facts);
 
-/// How sure a suspect is: a hint where its excess lacks CPU time, likely at most where the processor may be
-/// slow, else what prof-mpi found (docs/blame.md).
+/// How sure a suspect is: a hint where its excess lacks CPU time, or may be a wait for other processes,
+/// likely at most where the processor may be slow, else what prof-mpi found (docs/blame.md).
 database::Confidence confidence_of(const SuspectFacts& facts);
 
 /// Compares a suspect's threads with the others of their role; reads per-thread values.

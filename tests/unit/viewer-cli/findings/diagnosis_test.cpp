@@ -318,6 +318,52 @@ TEST_CASE("where processors lack, suspects explain no more than time lines show 
   CHECK(explained_s() == Approx(1));
 }
 
+TEST_CASE("code with little CPU time sleeps, unless threads were ready to run meanwhile") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  sample.add_location(0, 0, sample.add_role("main"));
+  const database::ContextId own = sample.add(0, {ContextKind::procedure, "poll", "a.c", 3});
+  const database::ContextId at = sample.add(own, {ContextKind::statement, "", "a.c", 4});
+  sample.set(at, 0, 0, 10 * kSecond);
+  sample.set(at, 2, 0, kSecond);
+  sample.finish();
+  const auto sleeps = [&](std::uint64_t runnable_s) {
+    sample.build().machine.threads = {{.location = 0,
+                                       .runnable_ns = runnable_s * kSecond,
+                                       .work_ns = 10 * kSecond,
+                                       .work_cpu_ns = kSecond}};
+    return diagnose(views::Figures(sample)).work.front().asleep;
+  };
+  CHECK(sleeps(1));
+  CHECK_FALSE(sleeps(8));
+}
+
+TEST_CASE("without ranks, one that sleeps beside other processes is a hint: it may wait for them") {
+  using database::ContextKind;
+  views::testing::SampleExperiment sample({"REALTIME", "idleness", "CPU"});
+  const std::uint32_t role = sample.add_role("main");
+  const database::ContextId shell = sample.add(0, {ContextKind::procedure, "wait_for", "sh.c", 4});
+  const database::ContextId line = sample.add(shell, {ContextKind::statement, "", "sh.c", 5});
+  const database::ContextId work = sample.add(0, {ContextKind::procedure, "work", "a.c", 5});
+  const database::ContextId other = sample.add(work, {ContextKind::statement, "", "a.c", 6});
+  for (std::uint32_t process = 0; process < 2; ++process) {
+    sample.add_location(-1, 0, role);
+    sample.set(process == 0 ? line : other, 0, process, 10 * kSecond);
+    sample.set(process == 0 ? line : other, 2, process, process == 0 ? 0 : kSecond / 10);
+  }
+  sample.finish();
+  sample.build().run.ranks = 0;
+  sample.build().locations.back().pid = 7;
+  database::Suspect suspect{};
+  suspect.suspect = line;
+  suspect.locations = {0};
+  suspect.scopes = {line};
+  suspect.confidence = database::Confidence::sure;
+  CHECK(confidence_of(examine(views::Figures(sample), suspect)) == database::Confidence::hint);
+  sample.build().locations.back().pid = sample.build().locations.front().pid;  // a thread of the same process
+  CHECK(confidence_of(examine(views::Figures(sample), suspect)) == database::Confidence::sure);
+}
+
 TEST_CASE("where processors lack, work is a share of the time on a processor") {
   using database::ContextId;
   using database::ContextKind;
