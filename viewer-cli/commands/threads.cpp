@@ -289,9 +289,10 @@ void write_text(std::ostream& out, const Screen& screen, const database::Content
     }
     if (part.values.empty()) continue;
     out << '\n';
+    std::string of_role = role_phrase(experiment, role);
+    if (part.values.size() == 1) of_role.pop_back();  // the plural's s
     Plot(out, screen, experiment, part, scale, largest)
-        .write(metric + ", " + keep(grouped(static_cast<double>(part.values.size()))) + ' ' +
-               role_phrase(experiment, role));
+        .write(metric + ", " + keep(grouped(static_cast<double>(part.values.size()))) + ' ' + of_role);
   }
 }
 

@@ -31,8 +31,8 @@ void RanksPane::draw(Canvas& canvas, const Area& area) {
     write_wrapped(canvas, area, why, Tone::dim);
     return;
   }
-  const std::string over = series_.front().column + ", " + kModes.at(static_cast<std::size_t>(mode_)) + ", " +
-                           counted(threads(), "thread");
+  const std::string over =
+      series_.front().column + ", " + mode_name(mode_) + ", " + counted(threads(), "thread");
   const int heading_end = canvas.write(area.row, area.column, over, Tone::heading, area.width);
   const int taken = 1 + draw_legend(canvas, {area.row + 1, area.column, area.height - 1, area.width});
   Area below{area.row + taken, area.column, area.height - taken, area.width};

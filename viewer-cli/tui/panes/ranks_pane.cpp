@@ -181,9 +181,18 @@ std::string RanksPane::location_text(std::size_t index) const {
   return location_label(workspace_.experiment(), series_.front().locations[index]);
 }
 
+std::string RanksPane::mode_name(Mode mode) const {
+  if (mode == Mode::by_rank && workspace_.experiment().run.ranks == 0) return "by thread";
+  return kModes.at(static_cast<std::size_t>(mode));
+}
+
 std::vector<Hint> RanksPane::hints() const {
   if (mode_ == Mode::sorted || mode_ == Mode::histogram)  // which have no cursor
-    return {{"m", "procedures, by rank"}, {"<>", "column"}, {"x", "unmark"}, {"B", "back"}, {"e", "explain"}};
+    return {{"m", "procedures, " + mode_name(Mode::by_rank)},
+            {"<>", "column"},
+            {"x", "unmark"},
+            {"B", "back"},
+            {"e", "explain"}};
   return {{"m", "sorted, histogram, procedures"},
           {"h l", "cursor"},
           {"+ -", "zoom"},

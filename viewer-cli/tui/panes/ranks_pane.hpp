@@ -42,6 +42,9 @@ class RanksPane final : public Pane {
  private:
   static constexpr std::array<const char*, 4> kModes = {"by rank", "sorted", "histogram", "procedures"};
 
+  /// Without ranks, `by rank` is `by thread`.
+  [[nodiscard]] std::string mode_name(Mode mode) const;
+
   [[nodiscard]] std::vector<NodeRef> wanted() const;
   [[nodiscard]] bool up_to_date() const;
   bool read_nodes();

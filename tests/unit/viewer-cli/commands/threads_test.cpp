@@ -45,6 +45,8 @@ TEST_CASE("Roles are plotted apart; those without the node are mentioned") {
   CHECK(text.find("idleness (I), 4 main threads: nothing\n") != std::string::npos);
   CHECK(text.find("idleness (I), 4 worker_main threads: min 5.000 s") != std::string::npos);
   CHECK(text.find("rank 3 thread 1  5.000") != std::string::npos);
+  const std::string of_one = run(workers.sample, {"threads", "pthread_cond_wait", "--ranks", "3"});
+  CHECK(of_one.find("REALTIME (I), 1 worker_main thread: ") != std::string::npos);
 }
 
 TEST_CASE("Many threads are shown in groups, outliers by name") {

@@ -83,6 +83,14 @@ TEST_CASE("The graph begins with the role that has several threads where the bus
   CHECK(contains(driven.screen(), "by rank, 1 thread"));
 }
 
+TEST_CASE("Without ranks, threads are drawn by thread") {
+  DrivenBrowser driven(100, 24, true, [](database::Example& example) { example.experiment.run.ranks = 0; });
+  driven.type("r");
+  CHECK(contains(driven.screen(), "by thread, 8 threads"));
+  driven.type("m");
+  CHECK(contains(driven.screen(), "procedures, by thread"));
+}
+
 TEST_CASE("Nodes drawn together have values of the same threads") {
   DrivenBrowser driven(120, 40);
   driven.browser().go({Target::Kind::context, loop_at(driven.experiment(), 88), {}, -1, 0, 0, {}});
