@@ -124,9 +124,9 @@ std::string introduce_path(const database::Contents& experiment, bool unicode) {
             "left MPI last, which need not be that."
           : "";
   if (lines_are_threads(experiment))
-    return "The critical path is " + time(length) + " long, from the begin of the process to its end; " +
-           share(experiment.trace().critical_calls_ns) +
-           " of it in waits of which nobody knows who ended them. " + gain + (cut.empty() ? cut : ' ' + cut);
+    return "The critical path is " + time(length) + " long, from the start of the process to its end; " +
+           share(experiment.trace().critical_calls_ns) + " of it in waits that no known thread ended. " +
+           gain + (cut.empty() ? cut : ' ' + cut);
   return "The critical path is " + time(length) + " long, from the end of MPI_Init to the last " +
          (experiment.quality.cut_short > 0 ? "recorded call; " : "call of MPI_Finalize; ") +
          share(experiment.trace().critical_calls_ns) + " of it in MPI calls. " + gain + doubt +

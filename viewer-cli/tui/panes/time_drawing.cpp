@@ -281,7 +281,9 @@ std::string TimeDrawing::cell_text() const {
            grid().amount_of(wide, workspace_.unicode());
   const std::size_t lines = std::max<std::size_t>(map_.lines, 1);
   const std::size_t ranks = (view_.ranks().shown(grid().rows()) + lines - 1) / lines;
-  if (ranks > 1) text += (text.empty() ? "row: most of " : ", row: most of ") + counted(ranks, "rank");
+  if (ranks > 1)
+    text += (text.empty() ? "row: most of " : ", row: most of ") +
+            of_lines(workspace_.experiment(), counted(ranks, "rank"));
   return text;
 }
 

@@ -88,6 +88,13 @@ TEST_CASE("Iterations have seconds below their numbers, and a row that stands fo
   CHECK(contains(driven.line(axis + 2), "row: most of 2 ranks"));
 }
 
+TEST_CASE("Without ranks, a row of the map stands for several threads") {
+  DrivenBrowser driven(80, 14, true, [](database::Example& example) { example.experiment.run.ranks = 0; });
+  driven.type("7");
+  INFO(driven.screen());
+  CHECK(contains(driven.screen(), "row: most of 2 threads"));
+}
+
 TEST_CASE("Waits of main threads for other threads are no waits for ranks, and no code") {
   DrivenBrowser driven(100, 30, true, [](database::Example& example) {
     database::TimeMap& map = example.experiment.trace.time_map;
