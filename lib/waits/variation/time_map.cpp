@@ -1,8 +1,9 @@
 // The map of ranks and time: per rank and bin the time in MPI calls, waits by pattern, and the context that
 // most time went to; and the time outside MPI that efficiencies need (docs/algorithms.md 9, 10). Each first
 // time line is gone along once; calls that lie in the open bin as a whole, as most do, are added in a loop of
-// their own. 64 to 1000 bins, about a million cells in all. Cost: 8 to 36 ns per event with efficiencies
-// (docs/figures.md).
+// their own. Calls are known exactly, the code between them only by samples: what more of a bin lies between
+// calls than its context has is that of the next sample, which stands for the time before it. 64 to 1000
+// bins, about a million cells in all. Cost: 8 to 36 ns per event with efficiencies (docs/figures.md).
 #include "waits/variation/time_map.hpp"
 
 #include <algorithm>
@@ -68,8 +69,10 @@ class Bins {
 /// once.
 class Places {
  public:
-  void begin_row(std::vector<std::uint32_t>& contexts) {
+  /// Both by bin: the context, and what it has.
+  void begin_row(std::vector<std::uint32_t>& contexts, std::vector<std::uint64_t>& most) {
     contexts_ = contexts.data();
+    most_of_ = most.data();
     bin_ = kNothing;
   }
   /// `ns` is not 0.
@@ -88,7 +91,7 @@ class Places {
     if (spent.cell != cell_) spent = {cell_, 0};
     ns = spent.ns += ns;
     if (ns < most_ || (ns == most_ && context > contexts_[bin_])) return;
-    most_ = ns;
+    most_of_[bin_] = most_ = ns;
     contexts_[bin_] = context;
   }
   [[nodiscard]] bool knows(std::uint32_t context) const { return context < spent_.size(); }
@@ -100,6 +103,7 @@ class Places {
     std::uint64_t cell = 0, ns = 0;
   };
   std::uint32_t* contexts_ = nullptr;
+  std::uint64_t* most_of_ = nullptr;
   std::uint32_t bin_ = kNothing;       // that is open,
   std::uint64_t cell_ = 0, most_ = 0;  // how many were opened, and what its context has
   std::vector<Spent> spent_;           // by context: in the cell that it was last spent in
@@ -160,6 +164,7 @@ class Rows {
   void spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t end);
   std::size_t spend_calls_in_bin(std::span<const Event> events, TimeMapRow& row);
   [[gnu::noinline]] void spend_call(const Event& event, TimeMapRow& row);
+  void place_unsampled(const TimeLine& line, TimeMapRow& row);
   /// Until when calls lie in the bin that is open; 0: there is none, or calls overlap.
   [[nodiscard]] std::uint64_t open_until_ns() const {
     return places_.bin() == bins_.bin() && passed_.left_ns == passed_.at_ns ? bins_.until_ns() : 0;
@@ -178,8 +183,16 @@ class Rows {
   std::vector<std::uint64_t> waited_;  // by pattern and bin: nothing, between two rows
   std::vector<WaitInBin> found_;       // of one row, kept for its memory
   Places places_;
+  /// What samples show of the code between calls in a bin: the last one, what it stands for, and what all
+  /// have.
+  struct Sampled {
+    std::uint32_t context = kNothing;
+    std::uint64_t stands_for_ns = 0, ns = 0;
+  };
   // Of the line:
-  std::size_t sample_ = 0;  // the next one
+  std::vector<std::uint64_t> most_;  // by bin: what its context has
+  std::vector<Sampled> sampled_;     // by bin
+  std::size_t sample_ = 0;           // the next one
   Passed passed_;
 };
 
@@ -190,8 +203,10 @@ void Rows::spend_samples(const TimeLine& line, std::uint32_t gap, std::uint64_t 
     const Sample sample = line.samples[sample_];
     if (sample.gap > gap) return;
     const std::uint64_t until = std::min(end, begin + sample.ns);
-    bins_.visit(begin, until,
-                [&](std::uint32_t bin, std::uint64_t ns) { places_.spend(bin, ns, sample.context); });
+    bins_.visit(begin, until, [&](std::uint32_t bin, std::uint64_t ns) {
+      places_.spend(bin, ns, sample.context);
+      sampled_[bin] = {sample.context, sample.ns, sampled_[bin].ns + ns};
+    });
     begin = std::max(begin, until);
   }
 }
@@ -238,6 +253,31 @@ std::size_t Rows::spend_calls_in_bin(std::span<const Event> events, TimeMapRow& 
   return count;
 }
 
+/// Between many short calls most gaps have no sample, but together they are the rank's time: a bin with more
+/// of them than of its context was in the code that is sampled next. Without this, bins of a rank that
+/// computes in gaps below the time between samples would show its calls.
+void Rows::place_unsampled(const TimeLine& line, TimeMapRow& row) {
+  constexpr std::uint64_t kReach = 4;  // samples in between may have met calls
+  if (line.samples.empty()) return;
+  const std::uint64_t first_ns = line.events.front().enter_ns, last_ns = line.events.back().exit_ns;
+  std::uint32_t next = kNothing;
+  std::uint64_t left_ns = 0;  // of what that sample stands for
+  for (std::uint32_t bin = map_.bins; bin-- > 0;) {
+    const std::uint64_t since_ns = std::max(first_ns, map_.begin_ns + bin * map_.bin_ns);
+    const std::uint64_t until_ns = std::min(last_ns, map_.begin_ns + bin * map_.bin_ns + map_.bin_ns);
+    const Sampled& sampled = sampled_[bin];
+    if (sampled.context != kNothing) {
+      next = sampled.context;
+      left_ns = kReach * sampled.stands_for_ns;
+    }
+    const std::uint64_t known_ns = row.calls_ns[bin] + sampled.ns;
+    const std::uint64_t here_ns = until_ns - std::min(since_ns, until_ns);
+    const std::uint64_t unsampled_ns = here_ns - std::min(known_ns, here_ns);
+    if (unsampled_ns > most_[bin]) row.contexts[bin] = left_ns > 0 ? next : kNothing;
+    left_ns -= std::min(left_ns, unsampled_ns);
+  }
+}
+
 std::vector<WaitInBin> Rows::waits_of(const TimeLine& line) {
   std::array<bool, kWaitPatterns> occurs{};
   const auto add = [&](WaitPattern pattern, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -266,7 +306,9 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
                  .contexts = std::vector<std::uint32_t>(map_.bins, kNothing),
                  .waits = waits_of(line),
                  .segments = std::vector<SegmentsInBin>(map_.bins)};
-  places_.begin_row(row.contexts);
+  most_.assign(map_.bins, 0);
+  sampled_.assign(map_.bins, {});
+  places_.begin_row(row.contexts, most_);
   row.left_first_ns = line.events.front().exit_ns;
   row.left_last_ns = line.events.back().exit_ns;
   sample_ = 0;
@@ -285,6 +327,7 @@ TimeMapRow Rows::row_of(const TimeLine& line, std::int32_t rank) {
     }
     if (line.events.ends_together(call)) line.events.leave(call);
   }
+  place_unsampled(line, row);
   row.outside_ns = std::min(passed_.before_finalize_ns, passed_.outside_ns);
   row.thread_waits_ns = thread_waits_in(line, begin_ns, std::min(passed_.finalize_ns, row.left_last_ns));
   return row;

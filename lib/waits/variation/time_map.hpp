@@ -31,7 +31,7 @@ struct TimeMapRow {
   std::uint64_t outside_ns = 0;  ///< outside MPI, between its MPI_Init and its MPI_Finalize or its last call
   std::uint64_t thread_waits_ns = 0;    ///< of that, what it waited for other threads of its process
   std::vector<std::uint64_t> calls_ns;  ///< by bin: in MPI calls
-  std::vector<std::uint32_t> contexts;  ///< by bin: where most of its known time went; ~0: nothing is known
+  std::vector<std::uint32_t> contexts;  ///< by bin: where most of its time went; ~0: nothing is known
   std::vector<WaitInBin> waits;         ///< by pattern, then bin; also parts, completions, waits for threads
   std::vector<SegmentsInBin> segments;  ///< by bin; see find_segments
   std::vector<std::uint64_t> critical_ns =

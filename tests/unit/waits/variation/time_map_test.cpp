@@ -103,6 +103,26 @@ TEST_CASE(
   CHECK(map.rows[1].thread_waits_ns == 0);
 }
 
+TEST_CASE("a rank that computes between short calls, most of it unsampled, is shown in its code") {
+  constexpr std::uint64_t kUs = 1000, kEach = 100 * kUs;  // a call of 20 µs every 100 µs, a sample every 5 ms
+  ScriptedRun run(1);
+  for (std::uint64_t call = 0; call < 1000; ++call) {
+    const std::uint64_t enter = call * kEach;
+    // None from 40 to 80 ms: there nothing is known of the code.
+    if (call % 50 == 49 && (call < 400 || call > 800)) run.sample(0, enter - 1, 5 * kMs, kWork);
+    run.call(0, enter, enter + 20 * kUs, {});
+    run.path(kBarrier);
+  }
+  const TimeMap map = time_map_of(run, 1);
+  const TimeMapRow& row = map.rows.at(0);
+  const auto context_at = [&](std::uint64_t ns) { return row.contexts[ns / map.bin_ns]; };
+  CHECK(context_at(1 * kMs) == kWork);
+  CHECK(context_at(30 * kMs) == kWork);
+  CHECK(context_at(45 * kMs) == ~std::uint32_t{0});
+  CHECK(context_at(79 * kMs) == kWork);
+  CHECK(row.calls_ns[30 * kMs / map.bin_ns] > 0);
+}
+
 TEST_CASE("a run without calls has no time map") {
   const TimeMap map = time_map_of(ScriptedRun(2), 1);
   CHECK(map.bins == 0);
