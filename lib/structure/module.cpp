@@ -9,6 +9,7 @@
 #include "files/named_file.hpp"
 #include "structure/compression.hpp"
 #include "structure/debug_servers.hpp"
+#include "structure/short_symbol.hpp"
 #include "structure/vdso.hpp"
 
 #include <algorithm>
@@ -82,12 +83,6 @@ std::string stamp_of(const struct stat& file) {
 
 constexpr const char* kBoundless = "which would grow beyond 64 MiB and 32 times their size";
 
-/// `MPI.cpython-311-x86_64-linux-gnu.so` is `MPI.so`: where it was built for says nothing to its user.
-std::string without_python_tag(const std::string& file) {
-  const std::size_t tag = file.find(".cpython-");
-  return tag == std::string::npos || !file.ends_with(".so") ? file : file.substr(0, tag) + ".so";
-}
-
 std::string name_of(Elf* elf, Elf_Scn* section) {
   GElf_Shdr header{};
   std::size_t names = 0;
@@ -127,7 +122,7 @@ std::unique_ptr<Module> Module::open(const Request& request, std::string& why) {
 bool Module::load(const Request& request, std::string& why) {
   elf_version(EV_CURRENT);
   const std::string path = request.path.string();
-  name_ = without_python_tag(request.path.filename().string());
+  name_ = module_name(path);
   const int fd = path == kVdsoPath ? open_vdso(why) : open_regular(path, why);
   if (fd < 0) return false;
   if (!acceptable(fd, why)) {

@@ -168,4 +168,11 @@ std::string short_name(const std::string& symbol) {
   return fmt::format("{} [shortened {:06x}]", name, XXH64(symbol.data(), symbol.size(), 0) & 0xffffff);
 }
 
+std::string module_name(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t tag = file.find(".cpython-");
+  if (tag == std::string_view::npos || !file.ends_with(".so")) return std::string(file);
+  return std::string(file.substr(0, tag)) + ".so";
+}
+
 }  // namespace culprit::structure

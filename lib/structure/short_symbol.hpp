@@ -10,4 +10,9 @@ namespace culprit::structure {
 /// what only the arguments do. As it is where nothing of it can be read. In linear time, for any bytes.
 std::string short_name(const std::string& symbol);
 
+/// What a module, and code in it without a symbol, is named for: the file's name, of Python's extension
+/// modules without where they were built for, which says nothing to their users:
+/// `MPI.cpython-311-x86_64-linux-gnu.so` is `MPI.so`.
+std::string module_name(std::string_view path);
+
 }  // namespace culprit::structure

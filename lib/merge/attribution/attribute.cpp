@@ -9,6 +9,7 @@
 #include "measurement/python_function.hpp"
 #include "merge/attribution/scope_forest.hpp"
 #include "merge/attribution/string_pool.hpp"
+#include "structure/short_symbol.hpp"
 #include "structure/structure.hpp"
 
 #include <algorithm>
@@ -163,7 +164,7 @@ StringId Overlay::loop_name(cct::ModuleId module, std::uint64_t address) {
   const std::string& path = shared_.modules[module].path;
   std::array<char, 16> digits{};
   char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), address, 16).ptr;
-  return strings_.add(path.substr(path.rfind('/') + 1) + "@0x" + std::string(digits.data(), end));
+  return strings_.add(structure::module_name(path) + "@0x" + std::string(digits.data(), end));
 }
 
 Id Overlay::enter_scopes(Id scope, cct::ModuleId module, std::uint32_t innermost) {

@@ -1,3 +1,4 @@
+#include "structure/short_symbol.hpp"
 #include "structure/structure.hpp"
 
 #include <string>
@@ -7,6 +8,14 @@
 namespace demangle_test {
 
 using culprit::structure::demangle;
+using culprit::structure::module_name;
+
+TEST_CASE("modules are named for their files, those of Python without where they were built for") {
+  CHECK(module_name("/usr/lib/libm.so.6") == "libm.so.6");
+  CHECK(module_name("MPI.cpython-311-x86_64-linux-gnu.so") == "MPI.so");
+  CHECK(module_name("/lib/_umath.cpython-311.so") == "_umath.so");
+  CHECK(module_name("/tmp/a.cpython-311.txt") == "a.cpython-311.txt");
+}
 
 TEST_CASE("C++ names come out as the user wrote them") {
   CHECK(demangle("_ZN9LAMMPS_NS9PairLJCut7computeEii") == "LAMMPS_NS::PairLJCut::compute(int, int)");
