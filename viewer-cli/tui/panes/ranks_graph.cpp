@@ -52,9 +52,18 @@ void RanksPane::draw(Canvas& canvas, const Area& area) {
   } else {
     draw_graph(canvas, below);
     if (series_.size() == 1 && window_.shown(threads()) > static_cast<std::size_t>(inside_.width))
-      canvas.write(area.row, heading_end + 2,
-                   workspace_.unicode() ? "a column: █ mean, ─ max" : "a column: # mean, - max", Tone::dim,
-                   area.column + area.width - heading_end - 2);
+      draw_key(canvas, area, heading_end + 2);
+  }
+}
+
+/// What columns of several threads show, as far as it fits behind the heading.
+void RanksPane::draw_key(Canvas& canvas, const Area& area, int column) const {
+  const std::string key = workspace_.unicode() ? "█ mean, ─ max" : "# mean, - max";
+  const int room = area.column + area.width - column;
+  for (const std::string& text : {"a column: " + key, key}) {
+    if (static_cast<int>(columns(text)) > room) continue;
+    canvas.write(area.row, column, text, Tone::dim, room);
+    return;
   }
 }
 

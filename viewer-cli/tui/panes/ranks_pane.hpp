@@ -54,6 +54,7 @@ class RanksPane final : public Pane {
   bool click(const Event& event);
 
   [[nodiscard]] std::string why_empty() const;
+  void draw_key(Canvas& canvas, const Area& area, int column) const;
   [[nodiscard]] std::string elsewhere_text() const;
   int draw_legend(Canvas& canvas, const Area& area) const;
   [[nodiscard]] std::string groups_text(std::size_t width) const;

@@ -101,7 +101,7 @@ TEST_CASE("Nodes drawn together have values of the same threads") {
 }
 
 TEST_CASE("Where ranks share a column, the bar is their mean and a mark their largest") {
-  DrivenBrowser driven(80, 24, true, [](database::Example& example) {
+  const auto spread = [](database::Example& example) {
     spread_over_mesh(example, 16);
     const database::ContextId code = context_named(example.experiment, "read_input");
     const auto others = [&](std::size_t location) {
@@ -114,10 +114,15 @@ TEST_CASE("Where ranks share a column, the bar is their mean and a mark their la
           value.value *= value.index == at && others(location) ? 0 : 1;
       }
     }
-  });
-  driven.browser().go(
-      {Target::Kind::context, context_named(driven.experiment(), "read_input"), {}, -1, 0, 0, {}});
-  driven.type("r");
+  };
+  const auto show = [](DrivenBrowser& of) {
+    of.browser().go({Target::Kind::context, context_named(of.experiment(), "read_input"), {}, -1, 0, 0, {}});
+    of.type("r");
+  };
+  DrivenBrowser driven(80, 24, true, spread), narrow(60, 24, true, spread);
+  show(driven);
+  show(narrow);
+  CHECK(contains(narrow.screen(), "256 threads  █ mean, ─ max\n"));  // nothing is cut
   const std::string screen = driven.screen();
   INFO(screen);
   CHECK(contains(screen, "256 threads  a column: █ mean, ─ max"));
