@@ -64,7 +64,9 @@ std::string name_segments(const database::Contents& experiment, const Variation&
     if (!views::is_named_for_module(around))
       name += " in " + procedure_name(experiment, user, kWholeName, true);
   }
-  return "Invocations of " + name + (variation.stamped ? ", each with time stamps of its own" : inferred);
+  const std::string what = segment_name(experiment, variation) + std::string("s ") +
+                           segment_preposition(experiment, variation) + ' ';
+  return capitalized(what) + name + (variation.stamped ? ", each with time stamps of its own" : inferred);
 }
 
 std::string name_segment(const database::Contents& experiment, const Variation& variation, std::int32_t rank,

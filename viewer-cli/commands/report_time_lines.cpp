@@ -11,7 +11,6 @@
 #include "text/quantity.hpp"
 
 #include <cctype>
-#include <string_view>
 
 namespace culprit::viewer {
 namespace {
@@ -110,21 +109,13 @@ class TimeLines {
   [[nodiscard]] std::string outliers() const {
     if (experiment_.trace().variations.empty()) return "";
     const database::Variation& variation = experiment_.trace().variations.front();
-    double beyond_s = 0;
-    for (const database::Variation::Outlier& outlier : variation.outliers)
-      beyond_s += seconds_of(outlier.sos_ns) - seconds_of(variation.median_ns);
-    if (variation.outliers.empty() || !are_exceptions(variation) ||
-        beyond_s < kWorthReporting * seconds_of(experiment_.run.duration_ns))
-      return "";
-    constexpr double kBrief = 10e-6;  // such as single messages: no iteration that a user knows
-    if (beyond_s < kBrief * static_cast<double>(variation.outliers.size())) return "";
+    if (!are_worth_reporting(experiment_, variation)) return "";
     constexpr std::uint64_t kMicrosecond = 1000;
     const database::Variation::Outlier& first = variation.outliers.front();
     const bool one = variation.outliers.size() == 1;
-    const bool far = 2 * first.sos_ns >= 3 * variation.median_ns;
     return " " + keep(counted(variation.outliers.size(), segment_name(experiment_, variation))) +
-           of_procedure(variation) + (far ? " took far longer than " : " took longer than ") +
-           (one ? "its" : "their") + " median of " +
+           of_procedure(variation) + " took " + longer_phrase(variation) + ' ' + (one ? "its" : "their") +
+           " median of " +
            (variation.median_ns < kMicrosecond ? "under " + out_.time(1e-6)
                                                : out_.time(seconds_of(variation.median_ns))) +
            (lines_are_threads(experiment_) ? " without waits" : " outside MPI") +
@@ -138,10 +129,8 @@ class TimeLines {
   /// ` of advance`: marked iterations are of no code.
   [[nodiscard]] std::string of_procedure(const database::Variation& variation) const {
     if (variation.marked || variation.context == database::kNone) return "";
-    // A procedure that iterates is no iteration.
-    const bool inside = !is_loop(experiment_, variation) &&
-                        segment_name(experiment_, variation) == std::string_view("iteration");
-    return (inside ? " in " : " of ") + out_.scope(variation.context, true, out_.width() / 3);
+    return std::string(" ") + segment_preposition(experiment_, variation) + ' ' +
+           out_.scope(variation.context, true, out_.width() / 3);
   }
 
   const database::Contents& experiment_;

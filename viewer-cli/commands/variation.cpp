@@ -90,11 +90,11 @@ List outliers_list(const database::Contents& experiment, const Variation& variat
                    const ListOptions& options, std::uint32_t level) {
   List list{.command = "variation"};
   const std::string long_ones = counted(variation.outliers.size(), segment_name(experiment, variation));
-  list.introduction =
-      variation.outliers.empty() ? "None took far longer than the median."
-      : are_exceptions(variation)
-          ? "Far longer than the median (" + long_ones + "):"
-          : "Far longer than the median, which is nothing exceptional here (" + long_ones + "):";
+  list.introduction = variation.outliers.empty()
+                          ? "None took far longer than the median."
+                          : capitalized(longer_phrase(variation)) + " the median" +
+                                (are_exceptions(variation) ? "" : ", which is nothing exceptional here") +
+                                " (" + long_ones + "):";
   const auto ns_of = [](const LongSegments& each) { return each.longest->sos_ns; };
   add_rows(list, long_segments(variation), options, ns_of, [&](const LongSegments& each) {
     const Variation::Outlier& one = *each.longest;

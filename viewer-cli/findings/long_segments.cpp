@@ -1,6 +1,7 @@
 #include "findings/long_segments.hpp"
 
 #include "findings/coverage.hpp"
+#include "findings/diagnosis.hpp"
 #include "findings/segment_picture.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
@@ -48,6 +49,20 @@ bool are_exceptions(const database::Variation& variation) {
   std::size_t all = 0;
   for (const database::Variation::Row& row : variation.rows) all += row.sos_ns.size();
   return kFifth * variation.outliers.size() <= all;
+}
+
+bool are_worth_reporting(const database::Contents& experiment, const Variation& variation) {
+  constexpr double kBrief = 10e-6;  // such as single messages: no iteration that a user knows
+  if (variation.outliers.empty() || !are_exceptions(variation)) return false;
+  double beyond_s = 0;
+  for (const Variation::Outlier& outlier : variation.outliers)
+    beyond_s += seconds_of(outlier.sos_ns) - seconds_of(variation.median_ns);
+  return beyond_s >= kWorthReporting * seconds_of(experiment.run.duration_ns) &&
+         beyond_s >= kBrief * static_cast<double>(variation.outliers.size());
+}
+
+const char* longer_phrase(const Variation& variation) {
+  return 2 * variation.outliers.front().sos_ns >= 3 * variation.median_ns ? "far longer than" : "longer than";
 }
 
 std::string outlier_phrase(const database::Contents& experiment, const Variation::Outlier& outlier) {

@@ -27,6 +27,15 @@ struct LongSegments {
 /// long as others, or segments of two sorts, have no median that says anything.
 [[nodiscard]] bool are_exceptions(const database::Variation& variation);
 
+/// Whether what they took beyond the median is worth a sentence about the run: they are exceptions, together
+/// of 1 % of its length, and no single messages.
+[[nodiscard]] bool are_worth_reporting(const database::Contents& experiment,
+                                       const database::Variation& variation);
+
+/// `far longer than`, or `longer than` where even the longest took less than half as much again as the
+/// median.
+[[nodiscard]] const char* longer_phrase(const database::Variation& variation);
+
 /// `rank 0`, or `rank 0 thread 3` where a worker took so long in a parallel region, not the main thread.
 [[nodiscard]] std::string outlier_phrase(const database::Contents& experiment,
                                          const database::Variation::Outlier& outlier);

@@ -6,8 +6,11 @@
 
 #include "findings/coverage.hpp"
 #include "findings/diagnosis.hpp"
+#include "findings/phrases.hpp"
+#include "text/call_path_text.hpp"
 #include "text/prose.hpp"
 #include "text/quantity.hpp"
+#include "views/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +18,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace culprit::viewer {
@@ -176,6 +180,22 @@ const char* segment_name(const database::Contents& experiment, const Variation& 
       (variation.context != database::kNone &&
        (in_python() || chosen_around(experiment, variation.context) == database::kNone));  // called once
   return iterates ? "iteration" : "invocation";
+}
+
+database::ContextId procedure_on_map(const database::Contents& experiment, database::ContextId context) {
+  const auto is_nameless = [&](database::ContextId procedure) {
+    return views::is_named_for_module(views::frame_of(experiment, experiment.contexts[procedure]));
+  };
+  const database::ContextId procedure = enclosing_procedure(experiment, users_scope(experiment, context));
+  if (procedure == database::kNone || !is_nameless(procedure)) return procedure;
+  const database::ContextId around = chosen_around(experiment, procedure);
+  return around == database::kNone || is_nameless(around) ? procedure : around;
+}
+
+const char* segment_preposition(const database::Contents& experiment, const Variation& variation) {
+  const bool inside =
+      !is_loop(experiment, variation) && segment_name(experiment, variation) == std::string_view("iteration");
+  return inside ? "in" : "of";
 }
 
 namespace {

@@ -25,6 +25,15 @@ using SegmentRows = std::vector<std::span<const std::uint64_t>>;
 /// Whether the segments are iterations of a loop.
 [[nodiscard]] bool is_loop(const database::Contents& experiment, const database::Variation& variation);
 
+/// `of`, or `in` where the code is a procedure that iterates in a way that is not known.
+[[nodiscard]] const char* segment_preposition(const database::Contents& experiment,
+                                              const database::Variation& variation);
+
+/// The procedure of the user that a map of code names around a context: code without a symbol, whose address
+/// says nothing, is that of the function around it that has one. kNone: other code.
+[[nodiscard]] database::ContextId procedure_on_map(const database::Contents& experiment,
+                                                   database::ContextId context);
+
 /// What is drawn of segments.
 struct SegmentFigures {
   SegmentRows values;

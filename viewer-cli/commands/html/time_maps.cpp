@@ -197,7 +197,7 @@ class Maps {
   [[nodiscard]] database::ContextId procedure_at(database::ContextId context) const {
     const bool code = context != kAwaitsThreads;
     if (!code || (experiment_.contexts[context].flags & database::kFrontier) != 0) return context;
-    return enclosing_procedure(experiment_, users_scope(experiment_, context));
+    return procedure_on_map(experiment_, context);
   }
   [[nodiscard]] std::string name_at(database::ContextId procedure) const {
     if (procedure == database::kNone) return "other code";

@@ -62,6 +62,31 @@ class StartPage {
     page_.add(link_line(name, right, target, width_, indent, workspace_.unicode()));
   }
 
+  /// A link to code between two texts. Where it does not fit, the code lacks its place, which Enter shows,
+  /// and then the list of ranks, before the name lacks a part.
+  void link_to_code(const std::string& before, std::string name, std::string after, const std::string& right,
+                    const Target& target) {
+    constexpr int kMargin = 4, kLeast = 16;  // the sign of a link, and a gap before what stands on the right
+    const auto room = [&] {
+      const int left = width_ - kMargin - static_cast<int>(columns(before + after + right));
+      return static_cast<std::size_t>(std::max(left, kLeast));
+    };
+    if (columns(name) > room()) name = without_place(name);
+    if (columns(name) > room() && after.ends_with("...)")) after.resize(after.rfind(" ("));
+    link(before + shorten_name(name, room(), workspace_.unicode()) + after, right, target, 0);
+  }
+  /// `compute` of `compute in liblammps.so` or `compute (in pair at p.c:6)`; of a loop that has no line,
+  /// where the address says less than the procedure, `loop in compute`.
+  static std::string without_place(const std::string& name) {
+    const std::string in = " in ";
+    const std::size_t last = name.rfind(in), place = std::min(name.find(" (in "), last);
+    if (place == std::string::npos) return name;
+    const std::string alone = name.substr(0, place);
+    if (alone == "a loop" || (alone.starts_with("loop at ") && alone.find('@') != std::string::npos))
+      return "loop" + name.substr(last);
+    return alone.find('@') == std::string::npos ? alone : name;
+  }
+
   void headline() {
     if (diagnosis_.total_s == 0) {
       page_.say("No time was sampled, so there is nothing to diagnose. 2 Calls shows what was measured.",
@@ -220,8 +245,8 @@ class StartPage {
 
   void costly(const std::string& what, const CostlyCode& code, const char* beyond) {
     const std::vector<std::uint32_t> who = code.who.locations();
-    link(what + cause(code.scope.context) + beyond + " on " + threads_phrase(experiment_, who),
-         time(seconds_of(code.cost_ns)), to_context(code.scope.context, who), 0);
+    link_to_code(what, cause(code.scope.context), beyond + (" on " + threads_phrase(experiment_, who)),
+                 time(seconds_of(code.cost_ns)), to_context(code.scope.context, who));
   }
 
   /// Who waited for whom, and what the run's length depends on.
@@ -232,8 +257,9 @@ class StartPage {
     if (findings_.common_cause) {
       const CommonCause& common = *findings_.common_cause;
       const std::vector<std::uint32_t> who = common.who.locations();
-      link("made others wait most: " + scope(common.context) + " on " + threads_phrase(experiment_, who),
-           time(seconds_of(common.who.sum())), to_context(common.context, who), 0);
+      link_to_code("made others wait most: ", scope(common.context),
+                   " on " + threads_phrase(experiment_, who), time(seconds_of(common.who.sum())),
+                   to_context(common.context, who));
     } else if (findings_.costliest_code) {
       const CostliestCode& costliest = *findings_.costliest_code;
       costly("made others wait most: ", costliest.code, costliest.in_call ? ", beyond its waits," : "");
@@ -242,8 +268,9 @@ class StartPage {
     if (!findings_.critical.rows.empty() && are_ranks_comparable(experiment_)) {
       const ListRow& first = findings_.critical.rows.front();
       const database::ContextId context = first.paths.front().context;
-      link("longest on the critical path: " + cause(context),
-           round_percent(share_of(findings_.critical, first).value_or(0)) + " of it", to_context(context), 0);
+      link_to_code("longest on the critical path: ", cause(context), "",
+                   round_percent(share_of(findings_.critical, first).value_or(0)) + " of it",
+                   to_context(context));
     }
     outlier();
     if (page_.lines.size() == behind) page_.lines.erase(page_.lines.begin() + before, page_.lines.end());
@@ -251,12 +278,12 @@ class StartPage {
 
   void outlier() {
     const std::vector<database::Variation>& levels = experiment_.trace().variations;
-    if (levels.empty() || levels.front().outliers.empty() || !are_exceptions(levels.front())) return;
+    if (levels.empty() || !are_worth_reporting(experiment_, levels.front())) return;
     const database::Variation::Outlier& first = levels.front().outliers.front();
     const std::size_t number = levels.front().outliers.size();
-    link(counted(number, segment_name(experiment_, levels.front())) + " far longer than the median" +
-             slow_ranks_phrase(levels.front()) + ", " + (number > 1 ? "the longest on " : "on ") +
-             outlier_phrase(experiment_, first),
+    link(counted(number, segment_name(experiment_, levels.front())) + ' ' + longer_phrase(levels.front()) +
+             " the median" + slow_ranks_phrase(levels.front()) + ", " +
+             (number > 1 ? "the longest on " : "on ") + outlier_phrase(experiment_, first),
          time(seconds_of(first.sos_ns)), {Target::Kind::time, 0, {}, first.rank, first.segment, 0, {}}, 0);
   }
 

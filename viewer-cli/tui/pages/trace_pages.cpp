@@ -6,6 +6,9 @@
 #include "tui/pages/finding_pages.hpp"
 #include "tui/pages/page_parts.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace culprit::viewer::tui {
 namespace {
 
@@ -20,6 +23,16 @@ Page traced_page(const Workspace& workspace, const List& list, int width) {
   Page page;
   if (has_trace(page, workspace, width)) add_list(page, workspace, list, width);
   return page;
+}
+
+/// `ITERATIONS OF `: what the segments of a level are, as headings are written.
+std::string segments_heading(const database::Contents& experiment, const database::Variation& variation) {
+  std::string text = segment_name(experiment, variation) + std::string("s ") +
+                     segment_preposition(experiment, variation) + ' ';
+  std::ranges::transform(text, text.begin(), [](char letter) {
+    return 'a' <= letter && letter <= 'z' ? letter - 'a' + 'A' : letter;
+  });
+  return text;
 }
 
 }  // namespace
@@ -62,7 +75,7 @@ Page variation_page(const Workspace& workspace, int width) {
     const std::string what =
         variation.marked || variation.context == database::kNone
             ? "MARKED ITERATIONS"
-            : (is_loop(workspace.experiment(), variation) ? "ITERATIONS OF " : "INVOCATIONS OF ") +
+            : segments_heading(workspace.experiment(), variation) +
                   scope_phrase(workspace.experiment(), variation.context, false, 30, workspace.unicode());
     add_heading(page, what, "median " + seconds_text(workspace, seconds_of(variation.median_ns)), width);
     page.add(link_line("all ranks and times", "", {Target::Kind::time, 0, {}, -1, 0, level, {}}, width, 0,

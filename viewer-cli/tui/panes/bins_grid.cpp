@@ -165,8 +165,7 @@ class Code final : public Bins {
 
   [[nodiscard]] std::string code_name(database::ContextId context) const override {
     const bool call = (experiment().contexts[context].flags & database::kFrontier) != 0;
-    const database::ContextId scope = call ? context : users_scope(experiment(), context);
-    const database::ContextId procedure = call ? context : enclosing_procedure(experiment(), scope);
+    const database::ContextId procedure = call ? context : procedure_on_map(experiment(), context);
     if (procedure == database::kNone) return "other code";
     return without_parameters(label(views::frame_of(experiment(), experiment().contexts[procedure])));
   }

@@ -4,6 +4,7 @@
 #include "findings/phrases.hpp"
 #include "findings/segment_metrics.hpp"
 #include "findings/segment_picture.hpp"
+#include "text/prose.hpp"
 #include "text/quantity.hpp"
 #include "text/shorten.hpp"
 #include "tui/panes/time_grid.hpp"
@@ -30,11 +31,11 @@ std::string segments_text(const database::Contents& experiment, const Variation&
                           std::size_t width, bool unicode) {
   if (variation.marked || variation.context == database::kNone)
     return begins ? "Iterations that the program marked" : "iterations that the program marked";
-  const std::string of = is_loop(experiment, variation) ? "terations of " : "nvocations of ";
+  std::string what = segment_name(experiment, variation) + std::string("s ") +
+                     segment_preposition(experiment, variation) + ' ';
   // Where ranks differ, the same column is not the same thing on all of them.
-  const std::string what = line_up(variation) ? (begins ? "I" : "i") + of
-                                              : (begins ? "Each rank's own " : "each rank's own ") +
-                                                    numbers_of_segments(variation) + " i" + of;
+  if (!line_up(variation)) what = "each rank's own " + numbers_of_segments(variation) + ' ' + what;
+  if (begins) what = capitalized(what);
   constexpr std::size_t kLeast = 12, kMost = 40;
   const std::string code = scope_phrase(experiment, variation.context, false, kMost, unicode);
   return what + shorten_middle(code, std::max(kLeast, width - std::min(width, what.size())), unicode);

@@ -269,7 +269,7 @@ rank 1        ██
 Left to right: 4 invocations, numbered on each rank by itself: their number differs between ranks (2
 to 4); a full block is 900 ms without MPI.
 
-Far longer than the median (1 invocation):
+Longer than the median (1 invocation):
 900.0 ms  rank 1, invocation 1
 )");
   const UnequalSample timed(true);
@@ -282,7 +282,7 @@ rank 1        ███
 Left to right: from 5.00 s to 9.00 s of the run, not invocation by invocation, as their number
 differs between ranks (2 to 4); a full block is 900 ms without MPI.
 
-Far longer than the median (1 invocation):
+Longer than the median (1 invocation):
 900.0 ms  rank 1, invocation 1 (at 7.500 s)
 )");
   const auto json =

@@ -86,6 +86,8 @@ TEST_CASE("a suspect without a name is named by the procedure in which it works"
   CHECK(phrase(forces, kernel) == "kernel");
   CHECK(phrase(forces, part) == "libmd.so.7@0xb16ae0 (in libmd.so.7@0x463d30)");
   CHECK(phrase(kernel, lost) == "kernel (in libmd.so.7@0x39b960)");
+  CHECK(procedure_on_map(sample.experiment(), lost) == kernel);
+  CHECK(procedure_on_map(sample.experiment(), part) == part);  // nothing around it has a name either
 }
 
 TEST_CASE("what the interpreter does for a Python function is that function's work") {
@@ -109,6 +111,7 @@ TEST_CASE("what the interpreter does for a Python function is that function's wo
   INFO(text);
   CHECK(text.find("Most work is done in burn at a.py:2 (70 %)") != std::string::npos);
   CHECK(text.find("PyNumber_Add") == std::string::npos);
+  CHECK(procedure_on_map(sample.experiment(), glue) == burn);
 }
 
 TEST_CASE("what recurs in a Python function are iterations, since its loops are not known") {
@@ -119,8 +122,10 @@ TEST_CASE("what recurs in a Python function are iterations, since its loops are 
   e.strings.emplace_back(database::kPythonModule);
   e.contexts[solver.spmv].module = static_cast<database::StringId>(e.strings.size() - 1);
   CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("iteration"));
+  CHECK(segment_preposition(solver.sample.experiment(), variation) == std::string_view("in"));
   variation.chosen = true;  // the user asked for the function's own calls
   CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("invocation"));
+  CHECK(segment_preposition(solver.sample.experiment(), variation) == std::string_view("of"));
   variation = {};
   variation.context = solver.dot;
   CHECK(segment_name(solver.sample.experiment(), variation) == std::string_view("invocation"));

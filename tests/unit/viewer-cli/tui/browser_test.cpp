@@ -201,6 +201,26 @@ TEST_CASE("The start page has the saving of a replay, as the report has it") {
   CHECK(contains(text_of(), "(4.00 s, by a replay of the time lines)."));
 }
 
+TEST_CASE("Code whose name does not fit on the start page lacks its place, not a part of its name") {
+  const std::string before = "made others wait most: loop at spmv.cpp:88";
+  DrivenBrowser wide(80, 40), narrow(70, 40);
+  CHECK(contains(wide.screen(), before + " in cg::spmv on ranks 3, 7 "));
+  CHECK(contains(narrow.screen(), before + " on ranks 3, 7 "));
+}
+
+TEST_CASE("The start page calls iterations far longer only where they are, as the report does") {
+  const auto longest = [](std::uint64_t percent) {
+    return [percent](database::Example& example) {
+      database::Variation& variation = example.experiment.trace.variations.front();
+      variation.outliers.front().sos_ns = variation.median_ns * percent / 100;
+    };
+  };
+  DrivenBrowser longer(100, 40, true, longest(140)), hardly(100, 40, true, longest(101));
+  INFO(longer.screen());
+  CHECK(contains(longer.screen(), "1 iteration longer than the median, on rank 5"));
+  CHECK_FALSE(contains(hardly.screen(), "than the median"));
+}
+
 TEST_CASE("y gives the call path under the cursor for the clipboard") {
   DrivenBrowser driven;
   driven.type("2y");
