@@ -67,24 +67,26 @@ class StartPage {
   void link_to_code(const std::string& before, std::string name, std::string after, const std::string& right,
                     const Target& target) {
     constexpr int kMargin = 4, kLeast = 16;  // the sign of a link, and a gap before what stands on the right
-    const auto room = [&] {
-      const int left = width_ - kMargin - static_cast<int>(columns(before + after + right));
-      return static_cast<std::size_t>(std::max(left, kLeast));
-    };
-    if (columns(name) > room()) name = without_place(name);
-    if (columns(name) > room() && after.ends_with("...)")) after.resize(after.rfind(" ("));
-    link(before + shorten_name(name, room(), workspace_.unicode()) + after, right, target, 0);
+    const auto room = [&] { return width_ - kMargin - static_cast<int>(columns(before + after + right)); };
+    const auto fits = [&] { return static_cast<int>(columns(name)) <= room(); };
+    if (!fits()) name = without_place(name);
+    if (!fits() && after.ends_with("...)")) after.resize(after.rfind(" ("));
+    const auto shown = static_cast<std::size_t>(std::max(room(), kLeast));
+    link(before + shorten_name(name, shown, workspace_.unicode()) + after, right, target, 0);
   }
-  /// `compute` of `compute in liblammps.so` or `compute (in pair at p.c:6)`; of a loop that has no line,
-  /// where the address says less than the procedure, `loop in compute`.
+  /// `compute` of `compute at p.c:5`, `compute in liblammps.so` or `compute (in pair at p.c:6)`; of a loop
+  /// that has no line, where the address says less than the procedure, `loop in compute`.
   static std::string without_place(const std::string& name) {
-    const std::string in = " in ";
-    const std::size_t last = name.rfind(in), place = std::min(name.find(" (in "), last);
+    const std::size_t last = name.rfind(" in ");
+    std::size_t place = std::min(name.find(" (in "), last);
+    if (!name.starts_with("loop at ") && !name.starts_with("call at "))
+      place = std::min(place, name.find(" at "));
     if (place == std::string::npos) return name;
     const std::string alone = name.substr(0, place);
-    if (alone == "a loop" || (alone.starts_with("loop at ") && alone.find('@') != std::string::npos))
-      return "loop" + name.substr(last);
-    return alone.find('@') == std::string::npos ? alone : name;
+    const bool nameless = alone.find('@') != std::string::npos;
+    const bool without_line = alone == "a loop" || (alone.starts_with("loop at ") && nameless);
+    if (without_line && last != std::string::npos) return "loop" + name.substr(last);
+    return nameless ? name : alone;
   }
 
   void headline() {

@@ -206,6 +206,19 @@ TEST_CASE("Code whose name does not fit on the start page lacks its place, not a
   DrivenBrowser wide(80, 40), narrow(70, 40);
   CHECK(contains(wide.screen(), before + " in cg::spmv on ranks 3, 7 "));
   CHECK(contains(narrow.screen(), before + " on ranks 3, 7 "));
+  DrivenBrowser many(74, 40, true, [](database::Example& example) {
+    spread_over_mesh(example, 16);
+    auto& causes = example.experiment.trace.causes;
+    const database::Cause first = causes.front();
+    for (const std::uint32_t location : {2, 4, 10, 14, 24, 40, 66, 94, 160, 202}) {
+      causes.push_back(first);
+      causes.back().location = location;
+    }
+  });
+  const std::string line = many.line(many.row_of("made others wait most"));
+  INFO(line);
+  CHECK(contains(line, before + " on "));
+  CHECK_FALSE(contains(line, "..."));  // of a list of ranks
 }
 
 TEST_CASE("The start page calls iterations far longer only where they are, as the report does") {
