@@ -10,9 +10,9 @@ namespace culprit::runtime {
 /// sampled.
 void find_python();
 
-/// Whether the calling thread has Python functions on its stack, perhaps, or had when they were kept last. One
-/// load where no interpreter was found; else a call of it, which takes a few ns: programs are linked with one
-/// that they hardly ever start (LAMMPS, NWChem). Async-signal-safe.
+/// Whether the calling thread has Python functions on its stack, perhaps, or had when they were kept last.
+/// One load where no interpreter was found; else a call of it, which takes a few ns: programs are linked with
+/// one that they hardly ever start (LAMMPS, NWChem). Async-signal-safe.
 bool python_runs(const Thread* thread);
 
 /// What frames say, innermost first; which functions they are of is not known yet.

@@ -21,8 +21,8 @@ bool is_of_another_run(const std::string& run, const std::filesystem::path& dire
 bool went_on(const std::filesystem::path& directory, std::filesystem::file_time_type merged,
              std::int64_t until_ns);
 
-/// Whether a measurement came into the directory after `database` was written, as where the files of other hosts
-/// are gathered later: by the time when its name or contents changed last, which copying does not keep.
+/// Whether a measurement came into the directory after `database` was written, as where the files of other
+/// hosts are gathered later: by the time when its name or contents changed last, which copying does not keep.
 bool measurements_came_later(const std::filesystem::path& directory, const std::filesystem::path& database);
 
 /// What is wrong with the marker of the directory where `run` is merged: file: why (what to do). Empty where
