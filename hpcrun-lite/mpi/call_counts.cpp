@@ -23,7 +23,7 @@ void count_at_place(CulpritCallTable& table, std::uint64_t comm, int peer, std::
                     Identify identify) {
   const std::uint32_t generation = handle_generation.load(std::memory_order_relaxed);
   const std::size_t first = partner_place(comm, peer);
-  for (std::size_t probe = 0; probe < CulpritCallTable::kProbes; ++probe) {
+  for (std::size_t probe = 0; probe < CulpritCallTable::kPartnerProbes; ++probe) {
     CulpritPartnerCount& partner = table.partners[(first + probe) % CulpritCallTable::kPartners];
     const bool same = partner.comm == comm && partner.peer == peer;
     if (partner.generation == generation && !same) continue;

@@ -41,7 +41,8 @@ struct CulpritPartnerCount {
 struct CulpritCallTable {
   static constexpr std::size_t kSlots = 16384;
   static constexpr std::size_t kPartners = 256;
-  static constexpr std::size_t kProbes = 8;  ///< slots that one key may have
+  static constexpr std::size_t kPathProbes = 32;  ///< slots that one path may have: enough at half of them
+  static constexpr std::size_t kPartnerProbes = 8;
   static constexpr std::size_t kIoSlots = 1024;
   CulpritCallCount slots[kSlots + 1];
   CulpritPartnerCount partners[kPartners];

@@ -23,7 +23,7 @@ CulpritCallCount& slot_of(CulpritCallCount (&slots)[Size], std::uint64_t key) {
   constexpr std::size_t kSlots = Size - 1;
   static_assert(std::has_single_bit(kSlots));
   const std::size_t at = key * 0x9e3779b97f4a7c15U >> (64 - std::countr_zero(kSlots));
-  for (std::size_t probe = 0; probe < CulpritCallTable::kProbes; ++probe) {
+  for (std::size_t probe = 0; probe < CulpritCallTable::kPathProbes; ++probe) {
     CulpritCallCount& slot = slots[(at + probe) % kSlots];
     if (slot.key == key) [[likely]]
       return slot;
