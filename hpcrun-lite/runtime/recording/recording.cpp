@@ -246,8 +246,7 @@ std::uint64_t recording_cost(std::uint64_t exit_ns) {
 void record_call_cost(Thread* thread) {
   constexpr std::uint64_t kEnough = 16;
   CallCost& cost = thread->calls.cost;
-  const bool enough = cost.sampled_ns >= kEnough * thread->grid.period();
-  const std::uint64_t all = std::max(cost.timed_ns, enough ? cost.sampled_ns : 0);
+  const std::uint64_t all = std::max(cost.timed_ns, cost.samples >= kEnough ? cost.sampled_ns : 0);
   if (all <= cost.recorded_ns) return;
   thread->tree->accumulators().add_trace_cost(all - cost.recorded_ns);
   if (process.traced) count_trace_cost(all - cost.recorded_ns);

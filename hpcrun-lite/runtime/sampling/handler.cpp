@@ -119,8 +119,10 @@ bool record_ticks(Thread* thread, const Met& met, std::uint64_t time) {
     count_flaws(thread, flaws, elapsed);
   // A tick that the thread owes came in our code. Ticks that passed while it had no processor count, too:
   // what recording adds to the work of a thread makes these pauses longer in like proportion.
-  if (met.context == nullptr || met_own_work(thread)) [[unlikely]]
+  if (met.context == nullptr || met_own_work(thread)) [[unlikely]] {
     thread->calls.cost.sampled_ns += elapsed;
+    ++thread->calls.cost.samples;
+  }
   if (thread->calls.cost.sampled_ns > thread->calls.cost.recorded_ns) [[unlikely]]
     record_call_cost(thread);
   const CodeMark found = current_mark(thread, start, flaws);

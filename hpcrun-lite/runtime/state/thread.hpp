@@ -80,6 +80,7 @@ struct CallCost {
   std::uint64_t exit_ns;      ///< when the call that is being recorded was left
   std::uint64_t timed_ns;     ///< by calls that were timed
   std::uint64_t sampled_ns;   ///< by samples that met our code
+  std::uint64_t samples;      ///< of these the number
   std::uint64_t recorded_ns;  ///< of the larger of both, what the measurement has
 };
 
