@@ -149,7 +149,13 @@ bool is_in_call(const database::Contents& experiment, const database::TimedScope
 }
 
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
-                                            std::span<const Cause> causes) {
+                                            std::span<const Cause> all_causes) {
+  std::vector<Cause> causes;  // but for code that no sample tells, which has no name
+  std::ranges::copy_if(all_causes, std::back_inserter(causes), [&](const Cause& cause) {
+    const database::ContextKind kind = experiment.contexts[cause.scope.context].kind;
+    return cause.scope.between ||
+           (kind != database::ContextKind::root && kind != database::ContextKind::thread_root);
+  });
   if (causes.empty()) return std::nullopt;
   const auto is_call = [&](const database::TimedScope& scope) { return is_in_call(experiment, scope); };
   CostliestCode found{.code = costliest_of(causes), .of_program = {}};

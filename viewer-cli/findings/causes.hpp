@@ -51,7 +51,7 @@ struct CostliestCode {
 /// Whether that is an MPI call, beyond its waits, rather than the program's own code.
 bool is_in_call(const database::Contents& experiment, const database::TimedScope& scope);
 
-/// Of causes by scope; nothing where there are none.
+/// Of causes by scope, of code that samples tell; nothing where there are none.
 std::optional<CostliestCode> costliest_code(const database::Contents& experiment,
                                             std::span<const database::Cause> causes);
 

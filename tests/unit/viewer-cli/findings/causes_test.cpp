@@ -10,6 +10,7 @@
 #include "views/sample_experiment.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,20 @@ TEST_CASE("code of a pipeline that takes as long on all ranks is no sure cause")
   CHECK(confidence(WaitPattern::late_sender, 20) == "likely");
   CHECK(confidence(WaitPattern::late_sender, 30) == "sure");
   CHECK(confidence(WaitPattern::wait_at_barrier, 20) == "sure");  // late in turns
+}
+
+TEST_CASE("the costliest code is one that samples tell") {
+  HelperSample program;
+  const ContextId stage = program.helper(program.function(program.loop, "stage", 20), {20, 20, 20, 30});
+  program.wait_in("MPI_Recv", 4);
+  std::vector<database::Cause> causes = {{3, {0, false}, 4 * kSecond, 0, program.waiting}};
+  CHECK_FALSE(costliest_code(program.sample.experiment(), causes));
+  causes.push_back({3, {stage, false}, 1 * kSecond, 0, program.waiting});
+  const std::optional<CostliestCode> found = costliest_code(program.sample.experiment(), causes);
+  REQUIRE(found);
+  CHECK(found->code.scope.context == stage);
+  causes.front().scope.between = true;  // between two calls: that has a name
+  CHECK(costliest_code(program.sample.experiment(), causes)->code.scope.between);
 }
 
 TEST_CASE("a cause that held a lock is called a critical section") {
