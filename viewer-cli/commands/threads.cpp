@@ -25,6 +25,7 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace culprit::viewer {
@@ -292,7 +293,8 @@ void write_text(std::ostream& out, const Screen& screen, const database::Content
     std::string of_role = role_phrase(experiment, role);
     if (part.values.size() == 1) of_role.pop_back();  // the plural's s
     Plot(out, screen, experiment, part, scale, largest)
-        .write(metric + ", " + keep(grouped(static_cast<double>(part.values.size()))) + ' ' + of_role);
+        .write(fmt::format("{}, {} {}", metric, keep(grouped(static_cast<double>(part.values.size()))),
+                           of_role));
   }
 }
 
