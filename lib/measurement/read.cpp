@@ -189,6 +189,12 @@ void note_losses(ProcessInfo& process, const Losses& losses) {
   note(process, losses.notes, " further note(s) were lost");
 }
 
+bool can_be(std::uint64_t start_ns, std::uint64_t end_ns, std::int64_t start_realtime_ns) {
+  constexpr auto kEnd = static_cast<std::int64_t>(kEndOfTime);
+  return start_ns <= kEndOfTime && end_ns <= kEndOfTime && -kEnd <= start_realtime_ns &&
+         start_realtime_ns <= kEnd;
+}
+
 void note_shared(Measurement& measurement) {
   std::uint64_t lives = 0;
   for (const ThreadProfile& thread : measurement.threads) lives += thread.lives;

@@ -278,6 +278,8 @@ ProcessInfo process_of(const InputFile& file, const Header& header) {
   process.start_ns = header.clocks.start_ns;
   process.end_ns = header.clocks.end_ns != 0 ? header.clocks.end_ns : header.clocks.heartbeat_ns;
   process.start_realtime_ns = header.clocks.start_realtime_ns;
+  if (!can_be(process.start_ns, process.end_ns, process.start_realtime_ns))
+    throw damaged(file.path(), "holds a time that cannot be");
   process.end = end_reason(header.end_reason);
   process.has_realtime = (header.flags & layout::kFlagRealtime) != 0;
   process.traced = (header.flags & layout::kFlagTraced) != 0;

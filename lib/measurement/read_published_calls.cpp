@@ -161,6 +161,8 @@ std::int64_t lived_until_ns(const std::string& path) {
   if (header == nullptr) return 0;
   const layout::Clocks& clocks = header->clocks;
   const std::uint64_t last = std::max(clocks.end_ns, clocks.heartbeat_ns);
+  if (!can_be(clocks.start_ns, last, clocks.start_realtime_ns))
+    throw damaged(path, "holds a time that cannot be");
   const std::uint64_t lived = last > clocks.start_ns ? last - clocks.start_ns : 0;
   return clocks.start_realtime_ns + static_cast<std::int64_t>(lived);
 }

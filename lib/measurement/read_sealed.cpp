@@ -237,6 +237,8 @@ void SealedReader::read_process(Decoder in) {
   process.start_ns = in.varint();
   process.end_ns = in.varint();
   process.start_realtime_ns = in.zigzag();
+  if (!can_be(process.start_ns, process.end_ns, process.start_realtime_ns))
+    in.fail("holds a time that cannot be");
   process.end = end_reason(in.byte());
   const unsigned flags = in.byte();
   process.has_realtime = (flags & layout::kFlagRealtime) != 0;

@@ -50,6 +50,9 @@ struct Losses {
 /// Adds a note for each kind of loss.
 void note_losses(ProcessInfo& process, const Losses& losses);
 
+/// Whether a clock gets to these times of a process, so that they can be added (kEndOfTime).
+bool can_be(std::uint64_t start_ns, std::uint64_t end_ns, std::int64_t start_realtime_ns);
+
 /// Adds a note if threads share a profile with others.
 void note_shared(Measurement& measurement);
 

@@ -92,6 +92,8 @@ bool LiveWatch::read_header(const InputFile& file, std::uint64_t here_ns) {
   process_.start_ns = clocks.start_ns;
   process_.start_realtime_ns = clocks.start_realtime_ns;
   process_.heartbeat_ns = clocks.heartbeat_ns;
+  if (!can_be(clocks.start_ns, std::max(clocks.heartbeat_ns, clocks.end_ns), clocks.start_realtime_ns))
+    throw damaged(file.path(), "holds a time that cannot be");
   process_.iterations = start.word<std::uint64_t>(offsetof(Header, iterations));
   const auto flags = start.word<std::uint32_t>(offsetof(Header, flags));
   process_.forked = (flags & layout::kFlagForked) != 0;

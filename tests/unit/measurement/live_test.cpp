@@ -1,6 +1,8 @@
 #include "recording.hpp"
 
 #include <cerrno>
+#include <cstdint>
+#include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -409,6 +411,30 @@ TEST_CASE("a file without a rank knows its run") {
     const Measurement m = culprit::measurement::Reader().read(path);
     CHECK(m.process.run_id == "0123abcd");
     CHECK_FALSE(m.process.rank.has_value());
+  }
+}
+
+TEST_CASE("a file whose times no clock gets to is refused") {
+  const Directory directory;
+  const auto refusal = [&](bool seal, std::uint64_t end_ns, std::int64_t start_realtime_ns) {
+    const auto path = directory / ("a" + std::to_string(seal) + std::to_string(end_ns) + ".culprit");
+    auto description = process();
+    description.start_realtime_ns = start_realtime_ns;
+    File file(path, description);
+    REQUIRE(file.error() == 0);
+    CHECK((seal ? file->seal(EndReason::exit, end_ns) : file->maintain(end_ns)) == 0);
+    try {
+      culprit::measurement::Reader().read(path);
+    } catch (const culprit::measurement::MeasurementError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const bool seal : {false, true}) {
+    INFO(seal);
+    CHECK(refusal(seal, kStart + 1, kStartRealtime) == "");
+    CHECK_THAT(refusal(seal, ~std::uint64_t{0}, kStartRealtime), Catch::Contains("a time that cannot be"));
+    CHECK_THAT(refusal(seal, kStart + 2, INT64_MAX), Catch::Contains("a time that cannot be"));
   }
 }
 
