@@ -90,7 +90,8 @@ std::string saving_phrase(const database::Contents& experiment, double by_sums_s
   const std::string share = keep(round_percent(least_s / run_s));
   const std::string how = keep(duration(least_s, unicode)) + ", by a replay of the time lines)";
   if (replayed->placed_blindly && least_s < by_sums_s)
-    return "between " + share + " (" + how + " and " + keep(round_percent(by_sums)) + " of the run time";
+    return "between " + share + " (" + how + " and " + keep(round_percent(by_sums)) +
+           " of the run time, depending on when the others do their part";
   return share + " of the run time (" + how;
 }
 

@@ -184,6 +184,41 @@ std::string work_phrase(const database::Contents& experiment, const Work& work, 
   return name_of_scope(work.scope) + (where.empty() ? "" : " at " + where);
 }
 
+namespace {
+
+/// Where a procedure is called.
+struct CallSite {
+  std::string around, where;  ///< `solve`, `a.c:12`; empty where it is not known
+  friend bool operator==(const CallSite&, const CallSite&) = default;
+};
+
+CallSite site_of(const database::Contents& experiment, ContextId procedure, std::size_t width, bool unicode) {
+  const ContextId site = experiment.contexts[procedure].parent;
+  const ContextId around = enclosing_procedure(experiment, site);
+  return {around == database::kNone ? std::string() : procedure_name(experiment, around, width, unicode),
+          views::place(views::frame_of(experiment, experiment.contexts[site]))};
+}
+
+/// `solve (a.c:12)`.
+std::string site_phrase(const CallSite& site) {
+  if (site.where.empty()) return site.around;
+  return site.around + (site.around.empty() ? "(" : " (") + site.where + ')';
+}
+
+/// An MPI call whose source is not known, which the library's name would not tell from others:
+/// `MPI_Barrier in solve (a.c:12)`.
+bool is_known_by_its_site(const views::Frame& frame) {
+  return frame.kind == ContextKind::procedure && frame.name.starts_with("MPI_") && place(frame).empty();
+}
+
+std::string call_with_site(const database::Contents& experiment, ContextId call, std::size_t width,
+                           bool unicode) {
+  const std::string site = site_phrase(site_of(experiment, call, width, unicode));
+  return procedure_name(experiment, call, width, unicode) + (site.empty() ? "" : " in " + site);
+}
+
+}  // namespace
+
 std::string scope_phrase(const database::Contents& experiment, ContextId context, bool article,
                          std::size_t width, bool unicode) {
   const views::Frame frame = views::frame_of(experiment, experiment.contexts[context]);
@@ -209,7 +244,8 @@ std::string scope_phrase(const database::Contents& experiment, ContextId context
       if (!where.empty() || around == kNone) return label(frame) + in;
       return procedure_phrase(experiment, around, width, unicode);
     default:
-      return procedure_phrase(experiment, context, width, unicode);
+      return is_known_by_its_site(frame) ? call_with_site(experiment, context, width, unicode)
+                                         : procedure_phrase(experiment, context, width, unicode);
   }
 }
 
@@ -391,32 +427,12 @@ namespace {
 
 using database::ContextId;
 
-/// Where a procedure is called.
-struct CallSite {
-  std::string around, where;  ///< `solve`, `a.c:12`; empty where it is not known
-  friend bool operator==(const CallSite&, const CallSite&) = default;
-};
-
-CallSite site_of(const database::Contents& experiment, ContextId procedure, std::size_t width, bool unicode) {
-  const ContextId site = experiment.contexts[procedure].parent;
-  const ContextId around = enclosing_procedure(experiment, site);
-  return {around == database::kNone ? std::string() : procedure_name(experiment, around, width, unicode),
-          views::place(views::frame_of(experiment, experiment.contexts[site]))};
-}
-
-/// `solve (a.c:12)`.
-std::string site_phrase(const CallSite& site) {
-  if (site.where.empty()) return site.around;
-  return site.around + (site.around.empty() ? "(" : " (") + site.where + ')';
-}
-
 /// `MPI_Barrier in solve (a.c:12)`; where the `other` call reads the same, with the innermost caller that
 /// differs: `MPI_Barrier in solve (a.c:12) called from main (a.c:20)`.
 std::string call_phrase(const database::Contents& experiment, ContextId call, ContextId other,
                         std::size_t width, bool unicode) {
   const auto site = [&](ContextId procedure) { return site_of(experiment, procedure, width, unicode); };
-  std::string phrase = procedure_name(experiment, call, width, unicode);
-  if (const std::string here = site_phrase(site(call)); !here.empty()) phrase.append(" in ").append(here);
+  std::string phrase = call_with_site(experiment, call, width, unicode);
   if (other == call || other == database::kNone || site(call) != site(other)) return phrase;
   const auto caller = [&](ContextId at) {
     return enclosing_procedure(experiment, experiment.contexts[at].parent);
