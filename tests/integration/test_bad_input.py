@@ -306,6 +306,21 @@ class Merging(harness.Workspace):
         self.assertEqual(report["idle_s"], 0)
         self.assertGreater(report["total_s"], 0.4)
 
+    def copies_started_as_ranks(self, mpi):
+        """Debian's mrbayes-mpi 3.2.7a is such a program: its ranks do the same work, each alone."""
+        started = "started as several ranks that call no MPI"
+        one = self.merge(self.measure(mpi, 1, harness.PROGRAMS / "spin", "0.5", name="one"))
+        self.assertNotIn(started, harness.viewer_json(one, "report")["verdict"]["text"])
+        two = self.merge(self.measure(mpi, 2, harness.PROGRAMS / "spin", "0.5", name="two"))
+        self.assertIn(started, harness.viewer_json(two, "report")["verdict"]["text"])
+        self.assertIn("no call of MPI was seen", harness.run([harness.VIEWER, two, "report"]).stdout)
+
+    def test_copies_started_as_ranks_openmpi(self):
+        self.copies_started_as_ranks("openmpi")
+
+    def test_copies_started_as_ranks_mpich(self):
+        self.copies_started_as_ranks("mpich")
+
 
 if __name__ == "__main__":
     unittest.main()

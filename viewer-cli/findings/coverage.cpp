@@ -144,6 +144,11 @@ std::string lost_paths_text(const database::Contents& experiment) {
   return text;
 }
 
+bool ranks_without_mpi(const database::Contents& experiment) {
+  const std::vector<std::string>& notes = experiment.run.notes;
+  return experiment.run.ranks == 0 && std::ranges::find(notes, measurement::kRankWithoutMpi) != notes.end();
+}
+
 std::string programs_text(const database::Contents& experiment) {
   for (const std::string& note : experiment.run.notes) {
     if (note.starts_with(database::kNoteOfPrograms)) return note.substr(database::kNoteOfPrograms.size());

@@ -15,6 +15,9 @@ namespace culprit::viewer {
 /// `only 1 of 3 ranks was measured`; empty where all were, and where the run has none.
 std::string partly_measured(const database::Contents& experiment);
 
+/// Whether a launcher of MPI started several processes as ranks, of which none called MPI.
+bool ranks_without_mpi(const database::Contents& experiment);
+
 /// Whether every rank of the run has a time line: else nobody knows what waits are for those without.
 bool all_ranks_traced(const database::Contents& experiment);
 

@@ -322,6 +322,11 @@ template <typename Warn>
 void warn_of_samples(const database::Contents& experiment, const Warn& warn) {
   const database::Quality& quality = experiment.quality;
   if (const std::string cut = cut_short_text(experiment); !cut.empty()) warn(cut);
+  if (ranks_without_mpi(experiment))
+    warn(
+        "a launcher started the processes as ranks, and no call of MPI was seen. If the program should use "
+        "MPI, it was built without it, for another MPI than the launcher's, or with MPI linked statically; "
+        "each process may have done all of the work.");
   if (all_ranks_left(experiment))
     warn(
         "all ranks ended without MPI_Finalize (exit or return from main; Open MPI ends them so when its "

@@ -182,7 +182,8 @@ class VerdictWords {
   [[nodiscard]] std::string healthy() const {
     const double waiting_s = diagnosis_.idle_s;
     const std::string healthy =
-        experiment_.quality.cut_short == 0 ? "Healthy: " : "Healthy up to its last sample: ";
+        std::string(experiment_.quality.cut_short == 0 ? "Healthy" : "Healthy up to its last sample") +
+        (ranks_without_mpi(experiment_) ? ", but started as several ranks that call no MPI: " : ": ");
     const bool moves = losses_.moving_s >= kNotableWaiting * losses_.total_s;
     const bool sleeps = losses_.asleep_s >= kLittle * losses_.total_s;
     const double io_s = notable_io_s(experiment_, losses_);

@@ -63,6 +63,7 @@ bool set(const char* name) {
 bool read_settings() {
   const char* launched = getenv("CULPRIT_LAUNCHED");
   process.launched = launched != nullptr && strtol(launched, nullptr, 10) == process.pid;
+  process.one_of_ranks = process.launched && started_as_one_of_ranks();
   process.quiet = set("CULPRIT_QUIET");
   process.verbose = set("CULPRIT_VERBOSE");
   process.empty_handler = set("CULPRIT_EMPTY_HANDLER");
@@ -255,7 +256,7 @@ void after_fork_in_child() {
   release_papi();
   process.pid = process_id();
   mark_memory();
-  process.launched = false;
+  process.launched = process.one_of_ranks = false;
   process.in_mpi.store(false, std::memory_order_relaxed);
   culprit_rt_thread.aborts_below = 0;
   process.start_ns = now();

@@ -1,6 +1,7 @@
 #include "runtime/life/summary_line.hpp"
 
 #include "measurement/limits.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "runtime/modules/modules.hpp"
 #include "runtime/process/identity.hpp"
 #include "runtime/recording/recording.hpp"
@@ -92,6 +93,8 @@ void add_samples(Line& line, const CulpritTotals& totals) {
   add_tracing(line, totals);
   if (rank_here < 0 && mpi_was_sampled())
     line.add("; MPI calls were not seen: ranks and waits were not recorded");
+  else if (rank_here < 0 && process.one_of_ranks)
+    line.add("; ").add(measurement::kRankWithoutMpi);
   if (totals.unsampled_threads != 0) {
     line.add("; ");
     add_unsampled(line, totals);

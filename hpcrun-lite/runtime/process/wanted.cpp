@@ -83,6 +83,14 @@ bool to_be_measured() {
   return !is_shell() || (process.launched && !in_mpi_job());
 }
 
+bool started_as_one_of_ranks() {
+  if (!in_mpi_job()) return false;
+  for (const char* variable : measurement::kRanksVariables) {
+    if (const char* ranks = getenv(variable); ranks != nullptr) return strtol(ranks, nullptr, 10) > 1;
+  }
+  return false;
+}
+
 bool is_shell() {
   return listed(program_name(), kShells);
 }

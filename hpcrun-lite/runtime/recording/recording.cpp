@@ -318,6 +318,8 @@ void note_end() {
     file.note(
         "MPI was used, but its calls were not seen: rank and waiting were not recorded (start each rank with "
         "hpcrun-lite; functions that a program looks up with dlsym or holds itself stay unseen)");
+  } else if (process.one_of_ranks && known_rank < 0 && file.open()) {
+    file.note(measurement::kRankWithoutMpi);
   }
 }
 

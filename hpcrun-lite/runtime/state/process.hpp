@@ -20,6 +20,7 @@ inline constexpr std::uint64_t kLeastTraced = 20'000;
 struct Process {
   bool active = false;    ///< this process is measured
   bool launched = false;  ///< it is the one that hpcrun-lite became
+  bool one_of_ranks = false;  ///< that one, and an MPI launcher started several like it
   bool quiet = false;
   bool verbose = false;
   bool empty_handler = false;  ///< benchmarks: the handler only re-arms its timer

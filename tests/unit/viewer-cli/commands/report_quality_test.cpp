@@ -1,5 +1,6 @@
 // What the report says of gaps in the measurement behind it.
 #include "findings/ends.hpp"
+#include "measurement/runtime_notes.hpp"
 #include "text/prose.hpp"
 #include "viewer-cli/run.hpp"
 #include "views/solver_sample.hpp"
@@ -120,6 +121,16 @@ TEST_CASE("Of ranks without an end, the one last seen before all others is named
   }
   CHECK_THAT(text(), !Catch::Contains("for which the launcher killed"));
   CHECK_THAT(text(), Catch::Contains("all ranks ended without MPI_Finalize"));
+}
+
+TEST_CASE("Ranks that call no MPI are copies of one program, unless another process calls it") {
+  SolverSample solver;
+  database::Run& of = solver.sample.build().run;
+  of.notes = {measurement::kRankWithoutMpi};
+  CHECK(run(solver.sample, {}).find("call of MPI") == std::string::npos);
+  of.ranks = of.world_size = 0;
+  CHECK(run(solver.sample, {}).find("Note: a launcher started the processes as ranks, and no call of MPI") !=
+        std::string::npos);
 }
 
 TEST_CASE("Messages received before being sent are the clocks' fault only where there are several") {
