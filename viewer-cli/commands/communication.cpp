@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -41,6 +42,11 @@ Table::Cell longest(std::uint64_t ns) {
 /// Empty where calls were not counted: those of start-up, and small ones that a profile only samples.
 Table::Cell number_of(const MpiCall& call) {
   return call.calls == 0 && call.vain == 0 ? Table::Cell() : Table::Cell(call.calls);
+}
+
+/// What a text says of calls by their time: nothing where a profile has no sample in them.
+Table::Cell where_sampled(const database::Contents& experiment, const MpiCall& call, Table::Cell said) {
+  return call.ns == 0 && counted_without_trace(experiment) ? Table::Cell() : std::move(said);
 }
 
 /// Of calls whose time is known.
@@ -259,7 +265,8 @@ std::string communication_note(const database::Contents& experiment) {
     if (!phrase.empty()) note += (note.empty() ? "" : " ") + phrase;
   if (!counted_without_trace(experiment)) return note;
   return note + (note.empty() ? "" : " ") +
-         "Counted without a trace: times are those of the samples in these calls, and MPI_Init and "
+         "Counted without a trace: times are those of the samples in these calls, where there are some, and "
+         "MPI_Init and "
          "MPI_Finalize are not counted. The longest call is known of functions that wait. Partners of "
          "one-sided operations are not counted, nor are those of a "
          "thread beyond some 200. hpcrun-lite --trace records all of them.";
@@ -317,22 +324,25 @@ Table functions_table(const database::Contents& experiment, const MpiTraffic& tr
                {"rate", Table::In::text},
                {"name", Table::In::text},
                {"calls_known", Table::In::text},
+               {"seconds_known", Table::In::text},
                {"mean_known", Table::In::text},
                {"who", Table::In::text}},
               {},
               text_of_calls("call")};
   for (Table::TextColumn& each : table.text) {
     if (each.column == "calls") each.column = "calls_known";
+    if (each.column == "seconds") each.column = "seconds_known";
     if (each.column == "mean_s") each.column = "mean_known";
   }
   table.text.push_back({.column = "who"});
   for (const MpiCall& call : traffic.calls) {
-    table.rows.push_back({call.name, call.calls, call.bytes, seconds_of(call.ns),
-                          mean(call.counted_ns, call.calls) / 1e9, longest(call.longest_ns),
-                          Table::Ranks{call.locations}, call.messages, call.sent, call.received, call.vain,
-                          share_of_run(call.ns, traffic.whole_s), message_size(call.bytes, call.messages),
-                          rate_of(call.name, call.bytes, call.counted_ns), call.name, number_of(call),
-                          mean_time(call), who_calls(experiment, call)});
+    table.rows.push_back(
+        {call.name, call.calls, call.bytes, seconds_of(call.ns), mean(call.counted_ns, call.calls) / 1e9,
+         longest(call.longest_ns), Table::Ranks{call.locations}, call.messages, call.sent, call.received,
+         call.vain, where_sampled(experiment, call, share_of_run(call.ns, traffic.whole_s)),
+         message_size(call.bytes, call.messages), rate_of(call.name, call.bytes, call.counted_ns), call.name,
+         number_of(call), where_sampled(experiment, call, seconds_of(call.ns)), mean_time(call),
+         who_calls(experiment, call)});
   }
   return table;
 }
