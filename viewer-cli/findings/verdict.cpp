@@ -419,18 +419,22 @@ bool is_starved(const Losses& losses) {
   return losses.crowded_s >= kCrowdStarved * losses.total_s && !little && losses.threads_s >= other_s;
 }
 
+using Loss = std::pair<double, VerdictKind>;
+
+/// Of late ranks: all that is waited for them, by the largest of its kinds.
+Loss loss_to_late_ranks(const Losses& losses) {
+  const Loss largest = std::max({Loss(losses.serial_s, VerdictKind::serial),
+                                 Loss(losses.lasting_s, VerdictKind::uneven_lasting),
+                                 Loss(losses.drifting_s, VerdictKind::uneven_drifting),
+                                 Loss(losses.intermittent_s, VerdictKind::uneven_intermittent)});
+  return {losses.serial_s + losses.lasting_s + losses.drifting_s + losses.intermittent_s, largest.second};
+}
+
 /// But for start-up. Without time lines, waiting that nothing explains may be for messages, or not: what is
 /// known goes before, unless it is much less.
-std::pair<double, VerdictKind> largest_loss(const Losses& losses) {
-  const std::array<std::pair<double, VerdictKind>, 6> known = {{
-      {losses.io_s, VerdictKind::io},
-      {losses.serial_s, VerdictKind::serial},
-      {losses.lasting_s, VerdictKind::uneven_lasting},
-      {losses.drifting_s, VerdictKind::uneven_drifting},
-      {losses.intermittent_s, VerdictKind::uneven_intermittent},
-      {losses.threads_lost_s + losses.overhead_s, VerdictKind::threads_idle},
-  }};
-  const auto largest = *std::ranges::max_element(known, {}, [](const auto& kind) { return kind.first; });
+Loss largest_loss(const Losses& losses) {
+  const Loss largest = std::max({Loss(losses.io_s, VerdictKind::io), loss_to_late_ranks(losses),
+                                 Loss(losses.threads_lost_s + losses.overhead_s, VerdictKind::threads_idle)});
   const double perhaps_s = std::min(losses.undivided_s, losses.messages_s - losses.moving_s);
   const bool leads = !is_little(largest.first, losses) && 2 * largest.first >= perhaps_s &&
                      largest.first >= losses.messages_s - perhaps_s;

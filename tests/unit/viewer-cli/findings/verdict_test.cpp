@@ -173,6 +173,17 @@ TEST_CASE("Without time lines, a known loss goes before waiting that nothing exp
   CHECK(decide(losses) == VerdictKind::messages);
 }
 
+TEST_CASE("All that is waited for late ranks stands against other losses, and its largest kind for it") {
+  Losses losses = nothing_lost();
+  losses.messages_s = 60;
+  losses.lasting_s = 50;
+  CHECK(decide(losses) == VerdictKind::messages);
+  losses.drifting_s = losses.intermittent_s = 6;
+  CHECK(decide(losses) == VerdictKind::uneven_lasting);
+  losses.io_s = 63;
+  CHECK(decide(losses) == VerdictKind::io);
+}
+
 TEST_CASE("What OpenMP's run-time library takes is lost by threads, as what they idle") {
   Losses losses = nothing_lost();
   losses.overhead_s = 30;
