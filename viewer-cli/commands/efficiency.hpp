@@ -44,7 +44,7 @@ inline constexpr std::array<EfficiencyFigure, 5> kEfficiencyFigures = {{
      "communication / transfer efficiency", "    serialization", "what an ideal network would reach",
      "ranks depend on each other"},
     {&Efficiency::transfer, "transfer", true, "    transfer", "with an instant network / measured",
-     "    transfer", "with an instant network / measured", "data moves too long"},
+     "    transfer", "with an instant network / measured", "calls take long by themselves"},
 }};
 
 /// Where there is no thread level, the first of them is then the product of this one and the next two, which
