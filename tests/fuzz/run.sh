@@ -66,23 +66,18 @@ done
 printf '%s\n' -e CPUTIME@f100 --event=perf::PAGE-FAULTS@1000 --ranks 0-3,8 -t --trace-limit 500M --trace-threads-above 1ms -o run1 -- ./app -n \
   >"$corpus/launcher_options/seed"
 
-# Fuzzes one target until it has had its processor time, however busy the machine is. libFuzzer counts the time of the clock,
-# so it is started again for what is left, and goes on with its corpus.
+# Fuzzes one target until it has had its processor time, however busy the machine is: the kernel ends it then.
 fuzz() {
-  local target=$1 log=$build/$1.log left=$seconds status=0 spent command
-  : >"$log"
-  while ((left > 0 && status == 0)); do
-    if [ "$target" = python_reader ]; then
-      command=(python3 "$tests/fuzz/python_reader.py" "$tests/../python" "$left" "$build/python_reader.db" "$corpus/database_reader")
-    else
-      command=("$build/tests/fuzz/fuzz_$target" -max_total_time="$left" -max_len=65536 -timeout=20 -rss_limit_mb=4096
-               -print_final_stats=1 -artifact_prefix="$build/$target-" "$corpus/$target")
-    fi
-    TIMEFORMAT='%0U'
-    spent=$({ time "${command[@]}" >>"$log" 2>&1; } 2>&1) || status=$?
-    left=$((left - (spent > 0 ? spent : 1)))
-  done
-  echo "fuzz: $target: $((seconds - left)) s of processor time, status $status
+  local target=$1 log=$build/$1.log status=0 command
+  if [ "$target" = python_reader ]; then
+    command=(python3 "$tests/fuzz/python_reader.py" "$tests/../python" "$build/python_reader.db" "$corpus/database_reader")
+  else
+    command=("$build/tests/fuzz/fuzz_$target" -max_len=65536 -timeout=20 -rss_limit_mb=4096
+             -artifact_prefix="$build/$target-" "$corpus/$target")
+  fi
+  (ulimit -c 0 && ulimit -S -t "$seconds" && exec "${command[@]}") >"$log" 2>&1 || status=$?
+  [ $status != $((128 + $(kill -l XCPU))) ] || status=0
+  echo "fuzz: $target: status $status
 $(grep -aE '^#[0-9]+.* cov: |ERROR|SUMMARY|Test unit written|damaged' "$log" | tail -n 4)"
   return $status
 }

@@ -32,7 +32,8 @@ def overwrite(path, data):
 
 
 def part_places(data):
-    """[(offset, size, where the checksum of its checksums stands)] of tiles and sections; where the table is, and how long."""
+    """[(offset, size, where the checksum of its checksums stands)] of tiles and sections; where the table is, and how long.
+    Raises struct.error, IndexError or OverflowError where they lie outside of the file."""
     count, _, table = struct.unpack_from("<IQQ", data, 12)
     places = []
     for at in range(table, table + 32 * count, 32):
@@ -42,6 +43,8 @@ def part_places(data):
                 places.append((*struct.unpack_from("<QQ", data, tile), tile + 16))
     for at in range(table, table + 32 * count, 32):
         places.append((*struct.unpack_from("<QQ", data, at + 8), at + 24))
+    if any(offset + size > len(data) for offset, size, _ in places):
+        raise IndexError("a part ends behind the file")
     return places, table, count
 
 
