@@ -90,9 +90,10 @@ void CodeMap::put_in_order() {
   std::vector<Range> pieces;
   std::vector<Point> points;
   for (const std::uint32_t i : order) {
-    if (pieces_[i].low >= pieces_[i].high) continue;
-    if (!pieces.empty() && pieces_[i].low < pieces.back().high) continue;
-    pieces.push_back(pieces_[i]);
+    Range piece = pieces_[i];
+    if (!pieces.empty()) piece.low = std::max(piece.low, pieces.back().high);
+    if (piece.low >= piece.high) continue;
+    pieces.push_back(piece);
     points.push_back(said_.points[i]);
   }
   pieces_ = std::move(pieces);

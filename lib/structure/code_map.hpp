@@ -18,7 +18,7 @@ namespace culprit::structure {
 class CodeMap {
  public:
   CodeMap() = default;
-  /// `said.points` are parallel to `pieces`, in any order; of pieces that overlap the first by address stays.
+  /// `said.points` are parallel to `pieces`, in any order; what several hold is the first one's by address.
   /// `lasting`: see there.
   CodeMap(std::vector<Range> pieces, ModuleStructure said, bool lasting = true);
 

@@ -176,11 +176,11 @@ std::vector<Symbol> named_after_origin(const Origins& origins, std::string_view 
 
 }  // namespace
 
-std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
+std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols, const LinkageStubs& stubs) {
   if (!module.is_x86_64() && !module.is_aarch64()) return {};
   const auto nameless = [&](std::uint64_t address) {
     return module.executable(address) && symbols.at(address) == nullptr &&
-           symbols.covering(address) == nullptr;
+           symbols.covering(address) == nullptr && !stubs.find(address);
   };
   const Decoder decoder(module);
   Origins parts;
@@ -198,14 +198,16 @@ std::vector<Symbol> part_symbols(const Module& module, const Symbols& symbols) {
   return named_after_origin(parts, kPartSuffix);
 }
 
-std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols) {
+std::vector<Symbol> forwarded_symbols(const Module& module, const Symbols& symbols,
+                                      const LinkageStubs& stubs) {
   if (!module.is_x86_64() && !module.is_aarch64()) return {};
   Origins origins;
   for (const Symbol& symbol : symbols.all()) {
     const std::uint64_t size = symbol.range.high - symbol.range.low;
     if (size == 0 || size > kMostBytes) continue;
     const std::uint64_t target = jump_target(module, symbol.range.low, symbol.range.high);
-    if (!module.executable(target) || symbols.at(target) != nullptr || symbols.covering(target) != nullptr)
+    if (!module.executable(target) || symbols.at(target) != nullptr || symbols.covering(target) != nullptr ||
+        stubs.find(target))
       continue;
     note_origin(origins, target, symbol);
   }

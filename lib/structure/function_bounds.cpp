@@ -31,8 +31,8 @@ std::string hot_name(const std::string& name) {
 FunctionBounds::FunctionBounds(const Module& module)
     : module_(module), frames_(module), symbols_(module), stubs_(module) {
   symbols_.add(entry_symbols(module));
-  symbols_.add(forwarded_symbols(module, symbols_));
-  symbols_.add(part_symbols(module, symbols_));
+  symbols_.add(forwarded_symbols(module, symbols_, stubs_));
+  symbols_.add(part_symbols(module, symbols_, stubs_));
 }
 
 const Symbol* FunctionBounds::owner(std::uint64_t address, const Frame* frame) const {

@@ -99,6 +99,21 @@ TEST_CASE("a cache says of any addresses what is said without it however much it
   }
 }
 
+TEST_CASE("Of pieces that overlap, all addresses stay known") {
+  ModuleStructure said;
+  said.procedures.resize(2);
+  said.points = {Point{.procedure = 0}, Point{.procedure = 1}, Point{.procedure = 1}};
+  const CodeMap map({{.low = 0x10, .high = 0x20}, {.low = 0x18, .high = 0x30}, {.low = 0x12, .high = 0x14}},
+                    said);
+  const std::vector<std::uint64_t> addresses = {0x13, 0x1f, 0x20, 0x2f};
+  REQUIRE(map.unknown(addresses).empty());
+  const ModuleStructure around = map.around(addresses);
+  CHECK(around.points[1].procedure == around.points[0].procedure);
+  CHECK(around.points[2].procedure != around.points[1].procedure);
+  CHECK(around.points[3].procedure == around.points[2].procedure);
+  CHECK(map.unknown(std::vector<std::uint64_t>{0x30}).size() == 1);
+}
+
 TEST_CASE("a function of which one address was sampled is known as a whole") {
   const Scratch scratch;
   const fs::path file = program("loops-O2");

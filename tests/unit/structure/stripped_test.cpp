@@ -57,6 +57,19 @@ TEST_CASE("of several names the one for the user is chosen") {
         "MPI_Twice");
 }
 
+TEST_CASE("code behind linkage stubs does not bear the name of who jumps to one") {
+  const auto stripped = program("libgaps-stripped.so");
+  for (const char* section : {".plt", ".text"}) {
+    for (const std::uint64_t address : section_addresses(stripped, section)) {
+      if (address >= symbol_value(stripped, "first")) break;
+      const std::string name = procedure_at(stripped, address).name;
+      INFO(std::hex << address);
+      CHECK(name != "says");  // which only jumps to puts@plt
+      CHECK(name != "relays");
+    }
+  }
+}
+
 TEST_CASE("what a function only jumps to bears its name where nothing else names it") {
   const auto whole = program("libgaps.so"), stripped = program("libgaps-stripped.so");
   const std::uint64_t behind = symbol_value(whole, "behind");
