@@ -118,10 +118,7 @@ IdlenessParts divide_idleness(const views::Figures& figures, const Diagnosis& di
   const std::map<database::ContextId, double> late = late_by_call(experiment, diagnosis);
   double for_late = 0;
   for (const auto& [context, seconds] : late) for_late += seconds;
-  if (!traced) {
-    for_late = std::max(for_late, losses.serial_s + losses.lasting_s + losses.drifting_s +
-                                      losses.intermittent_s + losses.io_waited_s);
-  }
+  if (!traced) for_late = std::max(for_late, losses.late_s() + losses.io_waited_s);
   const double in_mpi = left;
   const NotLate rest = traced ? not_late(figures, late) : NotLate{};
   parts.late_s = take(for_late);

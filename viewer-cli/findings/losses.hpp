@@ -40,12 +40,13 @@ struct Losses {
   double threads_lost_s = 0;  ///< of it, no more than processors were free for
   double overhead_s = 0;      ///< in OpenMP's run-time library, neither waiting nor in the program's code
 
+  /// Waiting for late ranks, however their work is uneven.
+  [[nodiscard]] double late_s() const { return serial_s + lasting_s + drifting_s + intermittent_s; }
   /// Waiting for no rank that is late all the time.
   [[nodiscard]] double passing_s() const { return drifting_s + intermittent_s + messages_s - moving_s; }
   [[nodiscard]] bool mostly_lost() const { return 2 * without_path > samples; }
   [[nodiscard]] double sum() const {
-    return startup_s + io_s + serial_s + lasting_s + drifting_s + intermittent_s + messages_s +
-           threads_lost_s + overhead_s;
+    return startup_s + io_s + late_s() + messages_s + threads_lost_s + overhead_s;
   }
 };
 

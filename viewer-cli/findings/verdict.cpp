@@ -302,13 +302,13 @@ class VerdictWords {
            threads_phrase(experiment_, suspect.locations) + '.';
   }
 
-  /// For the suspect that is named, and for all like it.
-  [[nodiscard]] std::string others_wait(const std::optional<SuspectFacts>& facts, double all_s) const {
+  /// For the suspect that is named, else for all of `kind_s`; and for all late ranks.
+  [[nodiscard]] std::string others_wait(const std::optional<SuspectFacts>& facts, double kind_s) const {
     constexpr double kMostOfAll = 0.9;
-    const double one_s = facts ? seconds_of(facts->suspect->explains_ns) : all_s;
+    const double one_s = facts ? seconds_of(facts->suspect->explains_ns) : kind_s, all_s = losses_.late_s();
     if (one_s >= kMostOfAll * all_s) return " The others wait for that " + share(all_s) + " of the time.";
     return " The others wait for that " + share(one_s) +
-           " of the time; together with other code of this kind, " + share(all_s) + '.';
+           " of the time; together with other code that makes ranks late, " + share(all_s) + '.';
   }
 
   [[nodiscard]] std::string elsewhere() const {
@@ -427,7 +427,7 @@ Loss loss_to_late_ranks(const Losses& losses) {
                                  Loss(losses.lasting_s, VerdictKind::uneven_lasting),
                                  Loss(losses.drifting_s, VerdictKind::uneven_drifting),
                                  Loss(losses.intermittent_s, VerdictKind::uneven_intermittent)});
-  return {losses.serial_s + losses.lasting_s + losses.drifting_s + losses.intermittent_s, largest.second};
+  return {losses.late_s(), largest.second};
 }
 
 /// But for start-up. Without time lines, waiting that nothing explains may be for messages, or not: what is
@@ -478,13 +478,12 @@ std::optional<double> stated_waiting_s(VerdictKind kind, const Losses& losses, d
     case VerdictKind::healthy:
       return idle_s;
     case VerdictKind::uneven_lasting:
-      return losses.lasting_s;
+    case VerdictKind::serial:
+      return losses.late_s();
     case VerdictKind::uneven_drifting:
       return losses.drifting_s;
     case VerdictKind::uneven_intermittent:
       return losses.intermittent_s;
-    case VerdictKind::serial:
-      return losses.serial_s;
     case VerdictKind::messages:
       return mostly_elsewhere(losses) ? losses.elsewhere_s : losses.messages_s - losses.moving_s;
     case VerdictKind::threads_idle:
