@@ -125,10 +125,9 @@ TEST_CASE("Of ranks without an end, the one last seen before all others is named
 
 TEST_CASE("Ranks that call no MPI are copies of one program, unless another process calls it") {
   SolverSample solver;
-  database::Run& of = solver.sample.build().run;
-  of.notes = {measurement::kRankWithoutMpi};
+  solver.sample.build().run.notes = {measurement::kRankWithoutMpi};
   CHECK(run(solver.sample, {}).find("call of MPI") == std::string::npos);
-  of.ranks = of.world_size = 0;
+  solver.sample.build().run.ranks = 0;
   CHECK(run(solver.sample, {}).find("Note: a launcher started the processes as ranks") != std::string::npos);
 }
 
