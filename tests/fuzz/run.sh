@@ -75,7 +75,8 @@ fuzz() {
     command=("$build/tests/fuzz/fuzz_$target" -max_len=65536 -timeout=20 -rss_limit_mb=4096
              -artifact_prefix="$build/$target-" "$corpus/$target")
   fi
-  (ulimit -c 0 && ulimit -S -t "$seconds" && exec "${command[@]}") >"$log" 2>&1 || status=$?
+  # Without what this shell says of a process that a signal ended.
+  { (ulimit -c 0 && ulimit -S -t "$seconds" && exec "${command[@]}") >"$log" 2>&1; } 2>/dev/null || status=$?
   [ $status != $((128 + $(kill -l XCPU))) ] || status=0
   echo "fuzz: $target: status $status
 $(grep -aE '^#[0-9]+.* cov: |ERROR|SUMMARY|Test unit written|damaged' "$log" | tail -n 4)"
