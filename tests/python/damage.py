@@ -5,6 +5,15 @@ import struct
 
 import culprit.parts as parts
 from culprit.checksum import checksum
+from culprit.errors import UnknownName
+
+
+def per_thread(node, *metric):
+    """Empty where a changed byte says that the metric is computed over all threads: no value per thread is to be had then."""
+    try:
+        return list(node.per_thread(*metric))
+    except UnknownName:
+        return []
 
 
 def look_at_everything(db):
@@ -15,7 +24,7 @@ def look_at_everything(db):
     measured = [rank for rank in db.threads["rank"] if rank is not None][:1]
     found.append(db.view("flat", ranks=measured).table().rows if measured else [])
     for node in [*db.calling_context.walk(), *db.flat.walk()]:
-        found.append([list(node.per_thread()), list(node.per_thread(db.meta.metrics[0].name + " (E)"))])
+        found.append([per_thread(node), per_thread(node, db.meta.metrics[0].name + " (E)")])
     for table in (
         db.threads, db.modules, db.waits, db.blame, db.suspects, db.causes, db.critical_path, db.hotspots, db.segments(), db.time_map.table,
         db.time_map.waits, db.calls, db.partners, db.varying_gaps, db.schedules, db.machine, *(level.segments for level in db.levels),
