@@ -17,8 +17,8 @@ inline constexpr char kAbort[] = "an abort (MPI_Abort, abort or an uncaught exce
 /// Of a process that was stopped for some seconds: stands between `rank 3` and how long.
 inline constexpr char kStoodStill[] = " stood still for ";
 
-/// A launcher started the process as one of several ranks, but it made no call of MPI that was seen: the whole
-/// note.
+/// A launcher started the process as one of several ranks, but it made no call of MPI that was seen: the
+/// whole note.
 inline constexpr char kRankWithoutMpi[] = "started as one of several ranks, and no call of MPI was seen";
 
 /// Ranks started requests that only MPI_Psend_init and MPI_Precv_init can have made: the whole note.

@@ -18,8 +18,8 @@ inline constexpr std::uint64_t kLeastTraced = 20'000;
 
 /// What holds for the whole process from the constructor on.
 struct Process {
-  bool active = false;    ///< this process is measured
-  bool launched = false;  ///< it is the one that hpcrun-lite became
+  bool active = false;        ///< this process is measured
+  bool launched = false;      ///< it is the one that hpcrun-lite became
   bool one_of_ranks = false;  ///< that one, and an MPI launcher started several like it
   bool quiet = false;
   bool verbose = false;
